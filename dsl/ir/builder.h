@@ -1,0 +1,83 @@
+// Appends operations to a block: one checked factory per shape of op. Infers the result type, keeps the source location.
+//
+// Type errors that a user's program can cause (dtype mismatch, axes that do not contract) are UserErrors at `loc`;
+// the typed shell (dsl/lang) catches most of them at compile time.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tessera/dsl/ir/ir.h>
+
+namespace tessera::ir {
+
+class Builder {
+ public:
+  // Appends to `block`, which must be `graph.entry` or a block being built by this or an enclosing builder.
+  Builder(Graph& graph, Block& block, SourceLoc loc = {}) : graph_(&graph), block_(&block), loc_(loc) {}
+
+  Graph& graph() const { return *graph_; }
+  Block& block() const { return *block_; }
+  const Type& type(Value v) const { return graph_->type(v); }
+  void set_loc(SourceLoc loc) { loc_ = loc; }
+  SourceLoc loc() const { return loc_; }
+
+  // Leaves.
+  Value constant(double number, Type type);
+  Value constant(int number) { return constant(number, Type::scalar(DType::i32)); }
+  Value iota(Dim dim);
+  Value program_id(Axis axis);
+  Value length(Axis axis);
+  Value scalar(int param, DType dtype);
+  Value position(Dim dim, Value tile = {});                               // tile: the handle, for looped axes
+  Value allowed(int function, Dim query, Dim key, Value tile);
+  Value apply(int function, Value tile, std::span<const Value> values);   // result: type of values[0]
+
+  // Elementwise; operands broadcast by name, dtypes must be equal.
+  Value unary(OpCode code, Value a);
+  Value binary(OpCode code, Value a, Value b);                            // arithmetic, logic and comparisons
+  Value select(Value condition, Value a, Value b);
+  Value fma(Value a, Value b, Value c);
+  Value cast(Value a, DType to);
+  Value broadcast(Value a, std::vector<Dim> dims);
+
+  // Scalar i32 helpers that fold constants as they build, for index arithmetic in passes.
+  Value add(Value a, Value b) { return binary(OpCode::add, a, b); }
+  Value sub(Value a, Value b) { return binary(OpCode::sub, a, b); }
+  Value mul(Value a, Value b) { return binary(OpCode::mul, a, b); }
+  Value add(Value a, int b) { return binary(OpCode::add, a, constant(b)); }
+  Value mul(Value a, int b) { return binary(OpCode::mul, a, constant(b)); }
+  Value div(Value a, int b) { return binary(OpCode::div, a, constant(b)); }  // floor
+  Value min(Value a, Value b) { return binary(OpCode::min, a, b); }
+  Value max(Value a, Value b) { return binary(OpCode::max, a, b); }
+
+  Value reduce(OpCode code, Value a, Axis axis);
+  Value dot(Value a, Value b, Value c = {});                              // f32; contracts the one shared axis
+
+  // Memory. `coordinates` as ir.h says for the stage; `type` is the tile that is read.
+  Value load(int param, Type type, std::span<const Value> coordinates, Axis bounded = {});
+  void store(int param, Value value, std::span<const Value> coordinates);
+  Value gather(int param, DType dtype, std::span<const Value> indices);
+
+  // Control. `body` gets a builder for the region and the region's arguments, and returns what to yield.
+  using Body = std::function<std::vector<Value>(Builder&, std::span<const Value> args)>;
+  std::vector<Value> loop(Value lo, Value hi, std::span<const Value> init, std::span<const std::string> names, const Body& body);
+  std::vector<Value> over(Axis axis, int function, Value bound, std::span<const Value> init, std::span<const std::string> names,
+                          const Body& body);
+  std::vector<Value> when(Value condition, std::span<const Value> init, std::span<const std::string> names, const Body& body);
+  void yield(std::span<const Value> values);
+
+  // Any op, with result types given: what passes and the placed stage use. Returns the op, whose results are filled in.
+  // The reference is valid until the next op is appended to the block.
+  Op& append(OpCode code, std::vector<Value> operands, std::vector<Type> results = {});
+  Value append_value(OpCode code, std::vector<Value> operands, Type result);
+
+ private:
+  Graph* graph_;
+  Block* block_;
+  SourceLoc loc_;
+};
+
+}  // namespace tessera::ir

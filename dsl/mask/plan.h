@@ -1,0 +1,74 @@
+// A Plan says which tiles a masked kernel visits, in what order, and which of them need the predicate.
+//
+// Plan -> passes -> key sources. A pass is one query order (how query tiles are cut out of the tokens); a source is one
+// key order with the tiles it visits. The key tiles of a query tile come as
+//   spans  a closed form: a few intervals of key tiles, computed in the kernel from the query tile's index, the lengths
+//          and the mask's run-time scalars. No memory, no dependence on the lengths it was planned for;
+//   list   CSR arrays made on the host for these lengths, read by the kernel. Any predicate.
+// Either way the kernel has one loop over partial tiles, which evaluate the predicate, and one over full tiles.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <tessera/dsl/ir/ir.h>
+
+namespace tessera::mask {
+
+// A token order as digits (outermost first): token n = sum weight * c. The identity order is one digit of weight 1.
+// A tile covers `tile` consecutive values of each digit.
+struct OrderDigit {
+  std::int64_t weight = 1;
+  int tile = 1;
+  friend bool operator==(const OrderDigit&, const OrderDigit&) = default;
+};
+struct Order {
+  std::vector<OrderDigit> digits;
+  static Order identity(int tile) { return {{{1, tile}}}; }
+  int tile() const;  // tokens a tile: product over the digits
+  friend bool operator==(const Order&, const Order&) = default;
+};
+std::string to_string(const Order& order);  // "[1:128]"
+
+// Key tiles of a query tile as `count` disjoint spans. `bounds` is a scalar function whose arguments are
+//   i32 first, i32 last      the query tokens of the tile, inclusive and clipped to the length
+//   i32 head, i32 batch, i32 query_length, i32 key_length (or the program's bound, when it has one)
+// and whose yield has, for each span, four key *tile* indices: begin <= full_begin <= full_end <= end.
+// Tiles in [full_begin, full_end) need no predicate.
+struct Spans {
+  ir::Function bounds;
+  int count = 1;
+};
+
+// CSR over (class, query tile). Row r = class * query_tiles + query_tile reads
+//   rows[r] = {first entry, partial count, full count}; tiles[first ...] = partial ids, then full ids, each ascending.
+struct TileList {
+  std::vector<std::int32_t> rows;   // 3 a row
+  std::vector<std::int32_t> tiles;
+  std::vector<std::int32_t> class_of;  // [batch * heads + head]; empty when there is one class
+};
+struct List {};  // the arrays are in TilePlan::list; the kernel takes them as tables
+
+struct Counts {
+  std::int64_t total = 0, visited = 0, full = 0, partial = 0;  // tiles, summed over query tiles, heads and batch
+};
+
+struct Source {
+  Order keys;
+  std::variant<Spans, List> schedule;
+  Counts counts;
+};
+struct Pass {
+  Order queries;
+  std::vector<Source> sources;
+};
+struct Plan {
+  std::vector<Pass> passes;
+  TileList list;         // what the List source of the plan reads, for the lengths it was planned for
+  std::string reason;    // why spans were not possible: the sub-expression, in the user's terms; empty for spans
+  Counts counts() const;
+};
+
+}  // namespace tessera::mask
