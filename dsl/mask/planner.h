@@ -1,0 +1,29 @@
+// From a predicate to a Plan.
+//
+// Tries the closed form first: the predicate is put into a few conjunctions of interval constraints that are linear in q
+// and k (through floor division and min/max where those invert), and the key range of a query tile is written down as
+// arithmetic on the tile's first and last row. Where that fails, for a reason that the plan records, the tile map is
+// built for the given lengths by three-valued box analysis, descending from the root: never an N x N evaluation.
+#pragma once
+
+#include <tessera/dsl/mask/plan.h>
+#include <tessera/dsl/mask/pointwise.h>
+
+namespace tessera::mask {
+
+struct PlanRequest {
+  std::int64_t query_length = 0, key_length = 0, heads = 1, batch = 1;
+  int query_tile = 128, key_tile = 128;
+  std::vector<NamedScalar> scalars;
+  std::vector<std::int64_t> key_lengths;  // per batch, when the program bounds its keys; empty: key_length
+  bool allow_spans = true;                // false: always a list (tests compare the two)
+};
+
+// UserErrors: a table shorter than the axis it is indexed by, with both numbers.
+Plan make_plan(const Pointwise& predicate, const PlanRequest& request);
+
+// The lengths and tables only change the counts and the list of a plan; its kernel is the same when the spans are. This
+// decides whether `plan` (made for other lengths) can be launched for `request`, recomputing counts.
+Plan replan(const Plan& plan, const Pointwise& predicate, const PlanRequest& request);
+
+}  // namespace tessera::mask
