@@ -14,7 +14,7 @@ namespace tessera {
 enum class Memory : std::uint8_t { host, device };
 
 // A strided window on memory that somebody else owns. Strides count elements. The shape of a kernel argument is
-// [grid axes the parameter does not list, outermost first] + [listed axes]: q of the forward kernel is (B, H, N, D).
+// [grid axes that no tensor lists, outermost first] + [listed axes]: q of the forward kernel is (B, H, N, D).
 // Missing leading dims count as extent 1.
 struct View {
   void* data = nullptr;
@@ -33,12 +33,16 @@ namespace tessera::ir {
 
 using Argument = std::variant<View, double>;  // tensors and tables; scalars
 
+// The grid axes that no tensor lists, outermost first: [Batch, Head] of the forward kernel. They step by 1 and are the
+// leading dims of every tensor's completed shape.
+std::vector<Axis> outer_axes(const Kernel& kernel);
+
 struct AxisLength {
   Axis axis;
   std::int64_t length;
 };
 
-// The call, resolved. `groups[p][i]`: program index along the i-th unlisted grid axis of parameter p is divided by this.
+// The call, resolved. `groups[p][i]`: program index along the i-th of outer_axes is divided by this for parameter p.
 struct Binding {
   std::vector<Argument> arguments;          // one a parameter, in order; view shapes completed with leading 1s
   std::vector<AxisLength> lengths;          // every axis of grid, tensors and loops

@@ -1,10 +1,14 @@
 // Appends operations to a block: one checked factory per shape of op. Infers the result type, keeps the source location.
 //
+// Arithmetic on scalar i32 and i1 folds as it is built (constants, x + 0, x * 1), and their constants are shared, so that
+// index arithmetic comes out clean in stages that no simplify follows.
+//
 // Type errors that a user's program can cause (dtype mismatch, axes that do not contract) are UserErrors at `loc`;
 // the typed shell (dsl/lang) catches most of them at compile time.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,9 +51,9 @@ class Builder {
   Value add(Value a, Value b) { return binary(OpCode::add, a, b); }
   Value sub(Value a, Value b) { return binary(OpCode::sub, a, b); }
   Value mul(Value a, Value b) { return binary(OpCode::mul, a, b); }
-  Value add(Value a, int b) { return binary(OpCode::add, a, constant(b)); }
-  Value mul(Value a, int b) { return binary(OpCode::mul, a, constant(b)); }
-  Value div(Value a, int b) { return binary(OpCode::div, a, constant(b)); }  // floor
+  Value add(Value a, int b);
+  Value mul(Value a, int b);
+  Value div(Value a, int b);  // floor
   Value min(Value a, Value b) { return binary(OpCode::min, a, b); }
   Value max(Value a, Value b) { return binary(OpCode::max, a, b); }
 
@@ -74,10 +78,26 @@ class Builder {
   Op& append(OpCode code, std::vector<Value> operands, std::vector<Type> results = {});
   Value append_value(OpCode code, std::vector<Value> operands, Type result);
 
+  // The number a scalar constant holds, if it was made by this builder or by one of those around it.
+  std::optional<double> constant_of(Value v) const;
+
+  // A builder for a region of an op that will be appended to this block once the region is done, and the appending.
+  Builder inside(Block& region) const;
+  Op& push(Op op);
+
  private:
+  Block region(OpCode code, std::vector<Value> args, std::span<const Value> init, std::span<const std::string> names,
+               const Body& body);
+  std::vector<Value> region_op(Op op, std::span<const Value> init, std::span<const std::string> names);
+  Value scalar_constant(double number, DType t);
+  std::optional<Value> folded(OpCode code, Value a, Value b, DType result);
+  Type elementwise_type(OpCode code, Value a, Value b, DType result) const;
+  void need_dtype(OpCode code, Value a) const;
+
   Graph* graph_;
   Block* block_;
   SourceLoc loc_;
+  const Builder* outer_ = nullptr;  // of the region that this block's op is built in
 };
 
 }  // namespace tessera::ir

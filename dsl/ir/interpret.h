@@ -14,7 +14,8 @@
 namespace tessera::ir {
 
 struct InterpretOptions {
-  int threads = 0;  // 0: one a core
+  int threads = 0;       // 0: one a core
+  int traced_tile = 64;  // tokens a tile of grid and looped axes while they are symbolic; no result depends on it
 };
 
 // Outputs are written through the argument views. Views must be host memory.

@@ -61,9 +61,9 @@ struct Block;
 
 struct Op {
   OpCode code{};
-  std::vector<Value> operands;
-  std::vector<Value> results;
-  std::vector<Block> regions;
+  std::vector<Value> operands{};
+  std::vector<Value> results{};
+  std::vector<Block> regions{};
   Axis axis{};         // iota, program_id, length, position, reduce_*, dot, over, rows; load: the axis of the bound
   int index = -1;      // parameter, function, role, or the small number the op table names
   double number = 0;   // constant; expect: bytes
@@ -72,8 +72,8 @@ struct Op {
 
 // `args` are the region's own values: loop index or tile handle first, then the carried values.
 struct Block {
-  std::vector<Value> args;
-  std::vector<Op> ops;
+  std::vector<Value> args{};
+  std::vector<Op> ops{};
 };
 
 struct ValueInfo {
@@ -87,7 +87,7 @@ struct Graph {
   Block entry;
 
   const Type& type(Value v) const { return values[v.id].type; }
-  const std::string& name(Value v) const { return values[v.id].name; }
+  const std::string& name_of(Value v) const { return values[v.id].name; }
   Value add_value(Type type, std::string name = {});
 };
 

@@ -28,7 +28,7 @@ class Rewriter {
   Rewriter(const Graph& from, Graph& to, Callback callback) : from_(from), to_(to), callback_(std::move(callback)) {}
 
   void run();                                            // entry block to entry block, arguments included
-  void block(const Block& block, Builder& into);         // the ops of one block, without its yield's block structure
+  void block(const Block& block, Builder& into);         // the ops of one block but its final yield: inlines a region
   void op(const Op& op, Builder& into);                  // one op, callback first
   void copy(const Op& op, Builder& into);                // one op, without asking the callback
   void map(Value from, Value to);
@@ -43,7 +43,7 @@ class Rewriter {
   const Graph& from_;
   Graph& to_;
   Callback callback_;
-  std::vector<Value> map_;
+  std::vector<Value> map_;  // by Value::id of `from`
 };
 
 // Name, parameters, grid and attributes of `kernel`, with empty code and value table.

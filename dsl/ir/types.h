@@ -59,8 +59,8 @@ enum class TypeKind : std::uint8_t {
 struct Type {
   TypeKind kind = TypeKind::tile;
   DType dtype = DType::f32;
-  std::vector<Dim> dims;
-  std::shared_ptr<const Layout> layout;  // placed tiles: who holds which element; null before that and for scalars
+  std::vector<Dim> dims{};
+  std::shared_ptr<const Layout> layout{};  // placed tiles: who holds which element; null before that and for scalars
   int stages = 1;                        // shared, barrier
   int arrivals = 0;                      // barrier: arrivals that complete a phase
 

@@ -11,6 +11,7 @@ namespace tessera::ir {
 // Checks: operands defined before use and in scope, arity, operand and result types by each op's rule, region arguments
 // against carried values, yields against results, indices of parameters, functions and roles.
 std::string verify(const Kernel& kernel);
+std::string verify(const Function& function);
 
 // Why `kernel` is not a legal kernel of `stage`; empty if it is: only ops of that stage, extents bound from tiled on,
 // layouts present at placed, products waited for before use, roles only at the top of the entry block.

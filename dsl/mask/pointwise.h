@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -23,15 +24,20 @@ class TableData {
   const std::vector<std::int64_t>& shape() const { return shape_; }
   const void* data() const;
   std::uint64_t hash() const { return hash_; }
-  double at(const std::vector<std::int64_t>& index) const;  // each index clamped into range
+  double at(const std::vector<std::int64_t>& index) const;  // each index clamped into range; 0 from a table of no elements
+  std::int64_t size() const { return static_cast<std::int64_t>(dtype_ == DType::i32 ? integers_.size() : floats_.size()); }
+  double element(std::int64_t flat) const { return dtype_ == DType::i32 ? integers_[flat] : floats_[flat]; }
+  const class TableRanges& ranges() const;  // minima and maxima (mask/table_ranges.h), made when first asked for
 
  private:
-  TableData() = default;
+  TableData();
   DType dtype_ = DType::i32;
   std::vector<std::int64_t> shape_;
   std::vector<std::int32_t> integers_;
   std::vector<float> floats_;
   std::uint64_t hash_ = 0;
+  mutable std::once_flag ranges_once_;
+  mutable std::shared_ptr<const TableRanges> ranges_;
 };
 
 // What stands behind one parameter of the function.

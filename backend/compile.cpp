@@ -1,0 +1,83 @@
+#include <tessera/backend/compile.h>
+
+#include <chrono>
+
+#include <tessera/backend/passes/assign_layouts.h>
+#include <tessera/backend/passes/hoist_loads.h>
+#include <tessera/backend/passes/pipeline_loads.h>
+#include <tessera/backend/passes/place_barriers.h>
+#include <tessera/backend/passes/place_memory.h>
+#include <tessera/backend/passes/split_roles.h>
+#include <tessera/dsl/ir/print.h>
+#include <tessera/dsl/ir/verify.h>
+
+namespace tessera::backend {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// Runs the passes one after the other: verifies after each, and keeps time and text.
+class Pipeline {
+ public:
+  Pipeline(ir::Kernel kernel, bool keep_ir) : kernel_(std::move(kernel)), keep_ir_(keep_ir) {}
+
+  template <class Pass>
+  void run(const char* name, const Pass& pass) {
+    const Clock::time_point start = Clock::now();
+    kernel_ = pass(kernel_);
+    if (const std::string wrong = ir::verify(kernel_); !wrong.empty())
+      throw InternalError(std::string("pass ") + name + ": " + wrong, ir::print(kernel_));
+    records_.push_back({name, ms_since(start), keep_ir_ ? ir::print(kernel_) : std::string()});
+  }
+
+  ir::Kernel kernel_;
+  std::vector<PassRecord> records_;
+
+ private:
+  bool keep_ir_;
+};
+
+// What must run before what: layouts decide which tiles go to shared memory; memory must be placed before rings can be
+// deepened, and rings deepened before a producer may run ahead; barriers go last, where the products have ended up.
+void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
+  const LayoutRule rule(p.kernel_);
+  p.run("assign_layouts", [&](const ir::Kernel& k) { return assign_layouts(k, rule); });
+  p.run("hoist_loads", [&](const ir::Kernel& k) { return hoist_loads(k); });
+  p.run("place_memory", [&](const ir::Kernel& k) { return place_memory(k); });
+  p.run("pipeline_loads", [&](const ir::Kernel& k) { return pipeline_loads(k, schedule, target); });
+  p.run("split_roles", [&](const ir::Kernel& k) { return split_roles(k, rule, schedule); });
+  p.run("place_barriers", [&](const ir::Kernel& k) { return place_barriers(k); });
+  ir::check(p.kernel_, "place_barriers");
+}
+
+}  // namespace
+
+Compiled compile(const ir::Kernel& tiled, const Target& target, const Schedule& schedule, const CompileOptions& options) {
+  Compiled out;
+  const Clock::time_point start = Clock::now();
+  ir::check(tiled, "tile_by_mask");
+  Pipeline pipeline(tiled, options.keep_ir);
+  run_passes(pipeline, target, resolve(schedule, tiled, target));
+  out.passes_ms = ms_since(start);
+  Emitted emitted = emit(pipeline.kernel_, target, options.emit);
+  out.artifact = std::move(emitted.artifact);
+  out.llvm_ir = std::move(emitted.llvm_ir);
+  out.llvm_ms = emitted.llvm_ms;
+  out.placed = std::move(pipeline.kernel_);
+  out.passes = std::move(pipeline.records_);
+  return out;
+}
+
+ir::Kernel place(const ir::Kernel& tiled, const Target& target, const Schedule& schedule) {
+  ir::check(tiled, "tile_by_mask");
+  Pipeline pipeline(tiled, false);
+  run_passes(pipeline, target, resolve(schedule, tiled, target));
+  return std::move(pipeline.kernel_);
+}
+
+}  // namespace tessera::backend

@@ -1,0 +1,227 @@
+// Elementwise ops and leaves. Operands broadcast by name: register by register, through their layouts.
+//
+// Positions are kept as (base shared by registers) + (constant of the register), so that a comparison of two positions
+// costs one difference for the whole tile and one compare with an immediate an element. This takes token positions and
+// sums of a few of them not to overflow an i32.
+#include <cmath>
+#include <map>
+
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <tessera/backend/emit/elements.h>
+#include <tessera/backend/emit/math.h>
+#include <tessera/backend/emit/ops.h>
+#include <tessera/backend/emit/placement.h>
+
+namespace tessera::backend {
+
+using ir::Op;
+using ir::OpCode;
+using ir::OpKind;
+using ir::Type;
+using llvm::Value;
+
+namespace {
+
+constexpr int kSmall = 1 << 24;  // constants up to it cannot make a position overflow
+constexpr int kTile = 1 << 12;   // extents of tiles
+
+// One operand as the result's registers see it.
+struct Operand {
+  const Bound* bound;
+  const Type* type;
+  const std::vector<int>* map;  // null: scalar result
+  int reg(int r) const { return map ? (*map)[static_cast<std::size_t>(r)] : 0; }
+};
+
+Operand operand(Emitter& e, const Type& result, ir::Value v) {
+  return {&e[v], &e.type(v), result.is_scalar() ? nullptr : &e.registers(result, e.type(v))};
+}
+
+std::vector<Operand> operands(Emitter& e, const Op& op) {
+  std::vector<Operand> all;
+  for (ir::Value v : op.operands) all.push_back(operand(e, e.type(op.results[0]), v));
+  return all;
+}
+
+Affine affine(const Operand& o, int r) {
+  const int reg = o.reg(r);
+  return o.bound->affine.empty() ? Affine{o.bound->regs[reg], 0} : o.bound->affine[reg];
+}
+
+bool constant_below(const Bound& bound, int limit) {
+  const auto* c = bound.regs.size() == 1 ? llvm::dyn_cast<llvm::ConstantInt>(bound.regs[0]) : nullptr;
+  return c && std::abs(c->getSExtValue()) <= limit;
+}
+
+// A base made of two others, once for all registers that share both.
+class Bases {
+ public:
+  Bases(Emitter& e, bool subtract) : e_(e), subtract_(subtract) {}
+  Value* operator()(Value* a, Value* b) {
+    Value*& base = made_[{a, b}];
+    if (!base) base = subtract_ ? e_.b.CreateNSWSub(a, b) : e_.b.CreateNSWAdd(a, b);
+    return base;
+  }
+
+ private:
+  Emitter& e_;
+  bool subtract_;
+  std::map<std::pair<Value*, Value*>, Value*> made_;
+};
+
+Bound from_affine(Emitter& e, std::vector<Affine> affine) {
+  Bound result{.position = true};
+  for (const Affine& a : affine) result.regs.push_back(a.offset ? e.b.CreateNSWAdd(a.base, e.i32(a.offset)) : a.base);
+  result.affine = std::move(affine);
+  return result;
+}
+
+// A tile of positions, a register a distinct constant. Adding any scalar to one gives another: where it does not, the
+// program's arithmetic has overflowed.
+bool adds_positions(const std::vector<Operand>& in, const Type& result) {
+  if (result.dtype != DType::i32) return false;
+  if (result.is_scalar()) return in[0].bound->position && in[1].bound->position;
+  const auto fits = [](const Operand& o) { return o.bound->position || o.type->is_scalar(); };
+  return fits(in[0]) && fits(in[1]) && (!in[0].bound->affine.empty() || !in[1].bound->affine.empty());
+}
+
+Bound add_positions(Emitter& e, bool subtract, const std::vector<Operand>& in, int n) {
+  Bases bases(e, subtract);
+  std::vector<Affine> sums;
+  for (int r = 0; r < n; ++r) {
+    const Affine x = affine(in[0], r), y = affine(in[1], r);
+    sums.push_back({bases(x.base, y.base), subtract ? x.offset - y.offset : x.offset + y.offset});
+  }
+  return from_affine(e, std::move(sums));
+}
+
+bool compares_positions(const std::vector<Operand>& in) {
+  return in[0].type->dtype == DType::i32 && in[0].bound->position && in[1].bound->position &&
+         (!in[0].bound->affine.empty() || !in[1].bound->affine.empty());
+}
+
+Bound compare_positions(Emitter& e, OpCode code, const std::vector<Operand>& in, int n) {
+  Bases bases(e, true);
+  Bound result;
+  for (int r = 0; r < n; ++r) {
+    const Affine x = affine(in[0], r), y = affine(in[1], r);
+    result.regs.push_back(compare_math(e, code, DType::i32, bases(x.base, y.base), e.i32(y.offset - x.offset)));
+  }
+  return result;
+}
+
+// Scalars that stay positions: what start indices and lengths are made of.
+bool keeps_position(OpCode code, const Type& result, const std::vector<Operand>& in) {
+  const auto position = [](const Operand& o) { return o.bound->position; };
+  switch (code) {
+    case OpCode::min:
+    case OpCode::max: return position(in[0]) && position(in[1]);
+    case OpCode::mul:  // a tile's number times its tokens
+      return result.is_scalar() && ((position(in[0]) && constant_below(*in[1].bound, kTile)) ||
+                                    (position(in[1]) && constant_below(*in[0].bound, kTile)));
+    case OpCode::div:
+    case OpCode::mod: return position(in[0]) && constant_below(*in[1].bound, kSmall);
+    case OpCode::select: return position(in[1]) && position(in[2]);
+    default: return false;
+  }
+}
+
+Value* at(Emitter& e, const Operand& o, int r) { return element(e, *o.bound, *o.type, o.reg(r)); }
+
+// Many elements by one: a reciprocal for each divisor and a product for each element.
+Bound divide_by_few(Emitter& e, const Type& type, const std::vector<Operand>& in) {
+  std::map<int, Value*> reciprocals;
+  return make(e, type, [&](int r) {
+    Value*& inverse = reciprocals[in[1].reg(r)];
+    if (!inverse) inverse = reciprocal(e, at(e, in[1], r));
+    return e.b.CreateFMul(at(e, in[0], r), inverse);
+  });
+}
+
+Bound binary(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
+  const int n = registers_of(type);
+  if ((op.code == OpCode::add || op.code == OpCode::sub) && adds_positions(in, type))
+    return add_positions(e, op.code == OpCode::sub, in, n);
+  if (op.code == OpCode::div && is_float(type.dtype) && n >= 4 * registers_of(*in[1].type)) return divide_by_few(e, type, in);
+  return make(e, type, [&](int r) { return binary_math(e, op.code, type.dtype, at(e, in[0], r), at(e, in[1], r)); });
+}
+
+Bound compare(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
+  if (compares_positions(in)) return compare_positions(e, op.code, in, registers_of(type));
+  return make(e, type, [&](int r) { return compare_math(e, op.code, in[0].type->dtype, at(e, in[0], r), at(e, in[1], r)); });
+}
+
+Bound ternary(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
+  if (op.code == OpCode::select) {
+    return make_raw(e, type, [&](int r) {
+      return e.b.CreateSelect(at(e, in[0], r), raw_element(e, *in[1].bound, *in[1].type, in[1].reg(r)),
+                              raw_element(e, *in[2].bound, *in[2].type, in[2].reg(r)));
+    });
+  }
+  return make(e, type, [&](int r) {
+    Value *a = at(e, in[0], r), *b = at(e, in[1], r), *c = at(e, in[2], r);
+    if (type.dtype == DType::i32) return e.b.CreateAdd(e.b.CreateMul(a, b), c);
+    return static_cast<Value*>(e.b.CreateIntrinsic(llvm::Intrinsic::fma, {e.b.getFloatTy()}, {a, b, c}));
+  });
+}
+
+Bound unary(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
+  if (op.code == OpCode::cast)
+    return make(e, type, [&](int r) { return cast_math(e, in[0].type->dtype, type.dtype, at(e, in[0], r)); });
+  return make(e, type, [&](int r) { return unary_math(e, op.code, type.dtype, at(e, in[0], r)); });
+}
+
+Bound iota(Emitter& e, const Type& type) {
+  const ir::Axis axis = type.dims.at(0).axis;
+  Value* base = thread_part(e, *type.layout, axis);
+  std::vector<Affine> affine;
+  for (int r = 0; r < registers_of(type); ++r) affine.push_back({base, type.layout->part_at(axis, ir::Part::reg, r)});
+  return from_affine(e, std::move(affine));
+}
+
+}  // namespace
+
+void emit_leaf(Emitter& e, const Op& op) {
+  const Type& type = e.type(op.results[0]);
+  Bound result;
+  switch (op.code) {
+    case OpCode::constant: {
+      result = make(e, type, [&](int) { return constant_element(e, type.dtype, op.number); });
+      result.position = type.dtype == DType::i32 && std::abs(op.number) < kSmall;
+      break;
+    }
+    case OpCode::iota: result = iota(e, type); break;
+    case OpCode::program_id: result = {.regs = {e.program(op.axis)}, .position = true}; break;
+    case OpCode::length: result = {.regs = {e.length(op.axis)}, .position = true}; break;
+    case OpCode::group_id: {
+      if (!e.scope.group) throw InternalError("group_id outside a role");
+      result = {.regs = {e.scope.group}, .position = true};
+      break;
+    }
+    case OpCode::scalar: {
+      Value* value = e.slot({.kind = SlotKind::scalar, .param = op.index});
+      result = make(e, type, [&](int) { return value; });
+      break;
+    }
+    default: throw InternalError("not a leaf: " + std::string(ir::info(op.code).name));
+  }
+  e.bind(op.results[0], std::move(result));
+}
+
+void emit_elementwise(Emitter& e, const Op& op) {
+  const Type& type = e.type(op.results[0]);
+  const std::vector<Operand> in = operands(e, op);
+  Bound result;
+  switch (ir::info(op.code).kind) {
+    case OpKind::unary: result = unary(e, op, type, in); break;
+    case OpKind::binary: result = binary(e, op, type, in); break;
+    case OpKind::compare: result = compare(e, op, type, in); break;
+    case OpKind::ternary: result = ternary(e, op, type, in); break;
+    default: throw InternalError("not elementwise: " + std::string(ir::info(op.code).name));
+  }
+  if (type.dtype == DType::i32 && keeps_position(op.code, type, in)) result.position = true;
+  e.bind(op.results[0], std::move(result));
+}
+
+}  // namespace tessera::backend

@@ -1,0 +1,75 @@
+#include <tessera/backend/emit/memory_plan.h>
+
+#include <algorithm>
+
+#include <tessera/backend/emit/placement.h>
+#include <tessera/dsl/ir/layout.h>
+#include <tessera/dsl/ir/rewrite.h>
+
+namespace tessera::backend {
+
+using ir::Kernel;
+using ir::Op;
+using ir::OpCode;
+using ir::Part;
+using ir::Type;
+using ir::TypeKind;
+
+namespace {
+
+constexpr int kAtom = 1024;  // bytes of a swizzle pattern
+
+int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+Ring tile_ring(const Type& type) {
+  if (type.dims.size() != 2 || bytes_of(type.dtype) != 2)
+    throw InternalError("shared memory holds 16-bit tiles of two axes, not " + to_string(type));
+  Ring ring{.stages = type.stages, .rows = type.dims[0].extent, .chunks = (type.dims[1].extent + 63) / 64};
+  ring.stage_bytes = round_up(ring.chunks * ring.chunk_bytes(), kAtom);
+  return ring;
+}
+
+}  // namespace
+
+int scratch_of(const Kernel& kernel, const Op& op) {
+  if (op.code == OpCode::convert) {
+    const Type &from = kernel.type(op.operands[0]), &to = kernel.type(op.results[0]);
+    return same_threads(to, from) ? 0 : static_cast<int>(to.elements()) * 4;
+  }
+  if (ir::info(op.code).kind != ir::OpKind::reduce) return 0;
+  const Type &from = kernel.type(op.operands[0]), &to = kernel.type(op.results[0]);
+  if (!from.layout) return 0;
+  const auto& warps = from.layout->digits(Part::warp);
+  if (std::none_of(warps.begin(), warps.end(), [&](const ir::Digit& d) { return d.axis == op.axis && d.size > 1; })) return 0;
+  return from.layout->size(Part::warp) * registers_of(to) * 32 * 4;
+}
+
+MemoryPlan plan_memory(const Kernel& kernel) {
+  MemoryPlan plan;
+  int at = 0;
+  ir::walk(kernel.entry, [&](const Op& op) {
+    plan.scratch_bytes = std::max(plan.scratch_bytes, scratch_of(kernel, op));
+    if (op.code != OpCode::alloc || kernel.type(op.results[0]).kind != TypeKind::shared) return;
+    Ring ring = tile_ring(kernel.type(op.results[0]));
+    ring.offset = at;
+    at += ring.stages * ring.stage_bytes;
+    plan.rings[op.results[0].id] = ring;
+  });
+  ir::walk(kernel.entry, [&](const Op& op) {
+    if (op.code != OpCode::alloc || kernel.type(op.results[0]).kind != TypeKind::barrier) return;
+    const Type& type = kernel.type(op.results[0]);
+    plan.rings[op.results[0].id] = {.offset = at, .stage_bytes = 8, .stages = type.stages, .arrivals = type.arrivals};
+    plan.barriers.push_back(op.results[0].id);
+    at += 8 * type.stages;
+  });
+  if (plan.scratch_bytes > 0) {
+    plan.scratch_bytes = round_up(plan.scratch_bytes, 128);
+    at = round_up(at, 128);
+    plan.scratch = at;
+    at += plan.scratch_bytes * (kernel.roles.empty() ? 1 : kernel.threads / 128);
+  }
+  plan.total = at;
+  return plan;
+}
+
+}  // namespace tessera::backend

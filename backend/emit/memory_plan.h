@@ -1,0 +1,39 @@
+// Where everything in a block's dynamic shared memory lies: tile rings, then mbarriers, then scratch.
+//
+// A tile of R rows and C columns of 16-bit elements lies in chunks of 64 columns, chunk after chunk, each R x 128 bytes
+// and swizzled over 1024-byte atoms, so every tile starts at a multiple of 1024. Scratch is what reductions across
+// warps and layout changes exchange elements through: one area for each warpgroup, reused by every such op.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include <tessera/dsl/ir/ir.h>
+
+namespace tessera::backend {
+
+// One `alloc`: a ring of tiles or of mbarriers.
+struct Ring {
+  int offset = 0;       // bytes from the start of shared memory
+  int stage_bytes = 0;  // from one stage to the next
+  int stages = 1;
+  int arrivals = 0;     // barriers
+  int rows = 0;         // tiles
+  int chunks = 0;       // tiles: 64-column parts
+  int chunk_bytes() const { return rows * 128; }
+};
+
+struct MemoryPlan {
+  std::unordered_map<std::uint32_t, Ring> rings;  // by the id of the alloc's value
+  std::vector<std::uint32_t> barriers;            // ids of the barrier rings, in program order
+  int scratch = 0;                                // offset of the first area
+  int scratch_bytes = 0;                          // of one warpgroup; 0 when no op needs it
+  int total = 0;
+};
+
+MemoryPlan plan_memory(const ir::Kernel& kernel);
+
+// Bytes of scratch `op` exchanges; 0 for ops that stay in registers.
+int scratch_of(const ir::Kernel& kernel, const ir::Op& op);
+
+}  // namespace tessera::backend

@@ -1,0 +1,127 @@
+#include <tessera/backend/emit/slots.h>
+
+#include <algorithm>
+
+#include <tessera/dsl/ir/rewrite.h>
+
+namespace tessera::backend {
+
+using ir::Kernel;
+using ir::Op;
+using ir::OpCode;
+using ir::Param;
+using ir::ParamKind;
+
+namespace {
+
+bool lists(const Param& param, ir::Axis axis) {
+  return std::find(param.axes.begin(), param.axes.end(), axis) != param.axes.end();
+}
+
+void add(std::vector<Slot>& slots, const Slot& slot) {
+  if (std::find(slots.begin(), slots.end(), slot) == slots.end()) slots.push_back(slot);
+}
+
+class Collector {
+ public:
+  explicit Collector(const Kernel& kernel) : kernel_(kernel), of_param_(kernel.params.size()) {}
+
+  std::vector<Slot> run() {
+    ir::walk(kernel_.entry, [this](const Op& op) { visit(op); });
+    std::vector<Slot> all;
+    for (std::vector<Slot>& slots : of_param_) {
+      std::stable_sort(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) {
+        return a.kind != b.kind ? a.kind < b.kind : a.dim < b.dim;
+      });
+      all.insert(all.end(), slots.begin(), slots.end());
+    }
+    all.insert(all.end(), lengths_.begin(), lengths_.end());
+    all.insert(all.end(), scalars_.begin(), scalars_.end());
+    return all;
+  }
+
+ private:
+  void visit(const Op& op) {
+    switch (op.code) {
+      case OpCode::program_id: return grid();
+      case OpCode::length: return length(op.axis);
+      case OpCode::scalar: return add(scalars_, {.kind = SlotKind::scalar, .param = op.index});
+      case OpCode::load:
+      case OpCode::store: return tensor(op.index);
+      case OpCode::gather: return gathered(op.index);
+      case OpCode::copy: return copied(op);
+      default: return;
+    }
+  }
+
+  // The last grid axis needs no length: its index is what the division by the others leaves.
+  void grid() {
+    for (std::size_t i = 0; i + 1 < kernel_.grid.size(); ++i) length(kernel_.grid[i]);
+  }
+
+  void length(ir::Axis axis) {
+    if (!kernel_.whole_extent(axis)) add(lengths_, {.kind = SlotKind::length, .axis = axis});
+  }
+
+  void groups(int p) {
+    const int implicit = static_cast<int>(implicit_axes(kernel_, kernel_.params[p]).size());
+    if (implicit > 0) grid();
+    for (int i = 0; i < implicit; ++i) add(of_param_[p], {.kind = SlotKind::group, .param = p, .dim = i});
+  }
+
+  void tensor(int p) {
+    const Param& param = kernel_.params[p];
+    add(of_param_[p], {.kind = SlotKind::pointer, .param = p});
+    const int dims = static_cast<int>(param.axes.size() + implicit_axes(kernel_, param).size());
+    for (int d = 0; d < dims; ++d) add(of_param_[p], {.kind = SlotKind::stride, .param = p, .dim = d});
+    for (ir::Axis axis : param.axes) length(axis);
+    groups(p);
+  }
+
+  void gathered(int p) {
+    if (kernel_.params[p].kind != ParamKind::table) return tensor(p);
+    add(of_param_[p], {.kind = SlotKind::pointer, .param = p});
+    for (int d = 0; d < kernel_.params[p].rank; ++d) add(of_param_[p], {.kind = SlotKind::extent, .param = p, .dim = d});
+  }
+
+  void copied(const Op& op) {
+    const ir::Type& view = kernel_.type(op.operands[0]);
+    const int rows = box_rows(view.dims[0].extent);
+    add(of_param_[op.index], {.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = rows});
+    if (op.axis) add(of_param_[op.index], {.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = 1});
+    groups(op.index);
+  }
+
+  const Kernel& kernel_;
+  std::vector<std::vector<Slot>> of_param_;
+  std::vector<Slot> lengths_, scalars_;
+};
+
+}  // namespace
+
+std::vector<ir::Axis> implicit_axes(const Kernel& kernel, const Param& param) {
+  std::vector<ir::Axis> axes;
+  if (param.kind != ParamKind::input && param.kind != ParamKind::output) return axes;
+  for (ir::Axis axis : kernel.grid)
+    if (std::none_of(kernel.params.begin(), kernel.params.end(), [&](const Param& p) { return lists(p, axis); }))
+      axes.push_back(axis);
+  return axes;
+}
+
+int dim_of_listed(const Kernel& kernel, const Param& param, int listed) {
+  return static_cast<int>(implicit_axes(kernel, param).size()) + listed;
+}
+
+int dim_of_implicit(const Kernel& kernel, const Param& param, int implicit) {
+  return static_cast<int>(implicit_axes(kernel, param).size()) - 1 - implicit;
+}
+
+int box_rows(int rows) {
+  for (int parts = (rows + 255) / 256; parts <= rows; ++parts)
+    if (rows % parts == 0 && (parts == 1 || rows / parts % 8 == 0)) return rows / parts;
+  throw InternalError("a tile of " + std::to_string(rows) + " rows has no box of at most 256 rows");
+}
+
+std::vector<Slot> collect_slots(const Kernel& kernel) { return Collector(kernel).run(); }
+
+}  // namespace tessera::backend

@@ -1,0 +1,153 @@
+#include <tessera/backend/passes/place_memory.h>
+
+#include <algorithm>
+
+#include <tessera/backend/passes/assign_layouts.h>
+#include <tessera/dsl/ir/rewrite.h>
+
+namespace tessera::backend {
+
+using namespace ir;
+
+namespace {
+
+struct Ring {
+  int param;
+  Type tile;           // as loaded, no layout
+  Value ring, full;    // in the new kernel
+  Value ticket;        // of the next use, at the point being emitted
+};
+
+class PlaceMemory {
+ public:
+  explicit PlaceMemory(const Kernel& from)
+      : from_(from), to_(like(from)),
+        rewriter_(from_, to_, [this](Rewriter&, const Op& op, Builder& b) { return replace(op, b); }) {}
+
+  Kernel run() {
+    Builder b(to_, to_.entry);
+    walk(from_.entry, [&](const Op& op) {
+      if (is_shared_load(op, from_) && !find(op)) declare(op, b);
+    });
+    for (Ring& r : rings_) r.ticket = b.constant(0);
+    rewriter_.block(from_.entry, b);
+    return std::move(to_);
+  }
+
+ private:
+  Ring* find(const Op& load) {
+    for (Ring& r : rings_)
+      if (r.param == load.index && r.tile == from_.type(load.results[0])) return &r;
+    return nullptr;
+  }
+
+  void declare(const Op& load, Builder& b) {
+    const Type& tile = from_.type(load.results[0]);
+    if (tile.dims.size() != 2 || bytes_of(tile.dtype) != 2)
+      throw InternalError("a product's operand " + to_string(tile) + " has no place in shared memory");
+    b.set_loc(load.loc);
+    Type ring = tile, barrier;
+    ring.kind = TypeKind::shared;
+    barrier.kind = TypeKind::barrier;
+    barrier.arrivals = 1;
+    Ring r{load.index, tile, b.append_value(OpCode::alloc, {}, ring), b.append_value(OpCode::alloc, {}, barrier), {}};
+    const std::string& name = from_.params[load.index].name;
+    to_.values[r.ring.id].name = name + "_ring";
+    to_.values[r.full.id].name = name + "_full";
+    rings_.push_back(r);
+  }
+
+  bool replace(const Op& op, Builder& b) {
+    b.set_loc(op.loc);
+    if (is_shared_load(op, from_)) return copy(op, b), true;
+    if (op.code == OpCode::dot) return product(op, b), true;
+    if (op.code == OpCode::loop || op.code == OpCode::when) return region(op, b), true;
+    return false;
+  }
+
+  void copy(const Op& load, Builder& b) {
+    Ring& r = *find(load);
+    Type view = r.tile;
+    view.kind = TypeKind::view;
+    const Value slot = b.append_value(OpCode::slot, {r.ring, r.ticket}, view);
+    b.append(OpCode::expect, {r.full, r.ticket}).number = shared_tile_bytes(r.tile);
+    std::vector<Value> operands{slot, r.full, r.ticket};
+    for (Value v : rewriter_[load.operands]) operands.push_back(v);
+    Op& copy = b.append(OpCode::copy, operands);
+    copy.index = load.index;
+    copy.axis = load.axis;
+    b.append(OpCode::wait, {r.full, r.ticket}).index = 0;
+    r.ticket = b.add(r.ticket, 1);
+    rewriter_.map(load.results[0], slot);
+  }
+
+  void product(const Op& dot, Builder& b) {
+    b.append(OpCode::mma_fence, {});
+    const std::vector<Value> operands = rewriter_[dot.operands];
+    const Type type = from_.type(dot.results[0]);
+    Op& mma = b.append(OpCode::mma, operands, {type});
+    mma.axis = dot.axis;
+    const Value pending = mma.results[0];
+    b.append(OpCode::mma_commit, {});
+    std::vector<Value> through{pending};
+    std::vector<Type> types{type};
+    if (to_.type(operands[0]).kind == TypeKind::tile) {  // its registers stay untouched until the product has read them
+      through.push_back(operands[0]);
+      types.push_back(to_.type(operands[0]));
+    }
+    Op& wait = b.append(OpCode::mma_wait, through, types);
+    wait.index = 0;
+    rewriter_.map(dot.results[0], wait.results[0]);
+  }
+
+  // A loop or branch, with the tickets of the rings that it uses added to what it carries.
+  void region(const Op& op, Builder& b) {
+    std::vector<Ring*> used;
+    walk(op.regions[0], [&](const Op& inner) {
+      if (!is_shared_load(inner, from_)) return;
+      Ring* r = find(inner);
+      if (std::find(used.begin(), used.end(), r) == used.end()) used.push_back(r);
+    });
+    const Block& body = op.regions[0];
+    const std::size_t heads = op.operands.size() - op.results.size(), own = body.args.size() - op.results.size();
+    std::vector<Value> init;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < op.results.size(); ++i) {
+      init.push_back(rewriter_[op.operands[heads + i]]);
+      names.push_back(from_.name_of(op.results[i]));
+    }
+    for (Ring* r : used) {
+      init.push_back(r->ticket);
+      names.push_back(from_.params[r->param].name + "_use");
+    }
+    const auto emit_body = [&](Builder& inner, std::span<const Value> args) {
+      for (std::size_t i = 0; i < body.args.size(); ++i) rewriter_.map(body.args[i], args[i]);
+      for (std::size_t i = 0; i < used.size(); ++i) used[i]->ticket = args[own + op.results.size() + i];
+      for (std::size_t i = 0; i + 1 < body.ops.size(); ++i) rewriter_.op(body.ops[i], inner);
+      std::vector<Value> yields = rewriter_[body.ops.back().operands];
+      for (Ring* r : used) yields.push_back(r->ticket);
+      return yields;
+    };
+    const std::vector<Value> results =
+        op.code == OpCode::loop ? b.loop(rewriter_[op.operands[0]], rewriter_[op.operands[1]], init, names, emit_body)
+                                : b.when(rewriter_[op.operands[0]], init, names, emit_body);
+    for (std::size_t i = 0; i < op.results.size(); ++i) rewriter_.map(op.results[i], results[i]);
+    for (std::size_t i = 0; i < used.size(); ++i) used[i]->ticket = results[op.results.size() + i];
+  }
+
+  const Kernel& from_;
+  Kernel to_;
+  std::vector<Ring> rings_;
+  Rewriter rewriter_;
+};
+
+}  // namespace
+
+Kernel place_memory(const Kernel& kernel) { return PlaceMemory(kernel).run(); }
+
+int shared_tile_bytes(const Type& type) {
+  const int rows = type.dims[0].extent, columns = type.dims[1].extent;
+  return rows * ((columns + 63) / 64) * 128;
+}
+
+}  // namespace tessera::backend

@@ -1,0 +1,57 @@
+#include <tessera/backend/target.h>
+
+#include <tessera/dsl/diagnostics.h>
+
+namespace tessera::backend {
+
+const std::vector<Target>& targets() {
+  static const std::vector<Target> rows = {
+      // clang-format off
+      // name       cap  features  shared   registers TMA    wgmma  supported
+      {"sm_80",     80,  "+ptx86", 166912,  65536,    false, false, false},
+      {"sm_86",     86,  "+ptx86", 101376,  65536,    false, false, false},
+      {"sm_89",     89,  "+ptx86", 101376,  65536,    false, false, false},
+      {"sm_90a",    90,  "+ptx86", 232448,  65536,    true,  true,  true},
+      {"sm_100a",   100, "+ptx86", 232448,  65536,    true,  false, false},
+      {"sm_120a",   120, "+ptx87", 101376,  65536,    true,  false, false},
+      // clang-format on
+  };
+  return rows;
+}
+
+namespace {
+
+std::string supported_names() {
+  std::string names;
+  for (const Target& t : targets())
+    if (t.supported) names += (names.empty() ? "" : ", ") + t.name;
+  return names;
+}
+
+std::string missing(const Target& t) {
+  if (!t.has_tensor_copies) return "it has no tensor copies and no warpgroup matrix products, which the generated kernels use";
+  return "it has no warpgroup matrix products, which the generated kernels use";
+}
+
+const Target& supported(const Target& t) {
+  if (!t.supported) throw UserError({}, "target " + t.name + " is not supported: " + missing(t), "supported targets: " + supported_names());
+  return t;
+}
+
+}  // namespace
+
+const Target& target_named(std::string_view name) {
+  for (const Target& t : targets())
+    if (t.name == name) return supported(t);
+  throw UserError({}, "there is no target named '" + std::string(name) + "'", "supported targets: " + supported_names());
+}
+
+const Target& target_for(int capability) {
+  for (const Target& t : targets())
+    if (t.capability == capability) return supported(t);
+  throw UserError({}, "a device of compute capability " + std::to_string(capability / 10) + "." + std::to_string(capability % 10) +
+                          " is not supported",
+                  "supported targets: " + supported_names() + "; host views run on the CPU interpreter everywhere");
+}
+
+}  // namespace tessera::backend

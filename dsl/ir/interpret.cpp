@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <tessera/dsl/ir/interpret.h>
+#include <tessera/dsl/ir/interpret_machine.h>
+#include <tessera/dsl/ir/interpret_placed.h>
+
+namespace tessera::ir {
+namespace {
+
+void check_host(const Kernel& kernel, const Binding& binding) {
+  for (std::size_t p = 0; p < binding.arguments.size(); ++p) {
+    const View* view = std::get_if<View>(&binding.arguments[p]);
+    if (!view || view->memory == Memory::host) continue;
+    throw UserError({}, fmt::format("'{}' lies in device memory, the interpreter reads host memory", kernel.params[p].name),
+                    "copy it to the host, or run the kernel on the device");
+  }
+}
+
+// Programs along each grid axis.
+std::vector<std::int64_t> grid_of(const Kernel& kernel, const Binding& binding, const interp::Launch& launch) {
+  std::vector<std::int64_t> counts;
+  for (std::size_t i = 0; i < kernel.grid.size(); ++i) {
+    if (kernel.stage != Stage::traced) {
+      counts.push_back(binding.tiles(kernel, i));
+      continue;
+    }
+    const bool outer = std::find(launch.outer.begin(), launch.outer.end(), kernel.grid[i]) != launch.outer.end();
+    const std::int64_t tile = outer ? 1 : launch.tile;
+    counts.push_back((binding.length(kernel.grid[i]) + tile - 1) / tile);
+  }
+  return counts;
+}
+
+void run_program(const interp::Launch& launch, std::int64_t number, const std::vector<std::int64_t>& counts) {
+  interp::Program program{&launch, {}};
+  for (std::int64_t count : counts) {
+    program.ids.push_back(number % count);
+    number /= count;
+  }
+  if (launch.kernel->stage == Stage::placed) return interp::run_placed(program);
+  interp::Machine machine(program, *launch.kernel);
+  machine.start(launch.kernel->entry);
+  machine.run();
+}
+
+// Runs 0 ... count - 1 on several threads. Of several failures the one with the lowest number is reported, always the
+// same one: numbers are handed out in order, so all below it have run.
+class Crew {
+ public:
+  Crew(std::int64_t count, std::function<void(std::int64_t)> work) : count_(count), work_(std::move(work)) {}
+
+  void run(int threads) {
+    std::vector<std::thread> others;
+    for (std::int64_t i = 1; i < std::min<std::int64_t>(threads, count_); ++i) others.emplace_back([this] { take(); });
+    take();
+    for (std::thread& other : others) other.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void take() {
+    for (std::int64_t i; (i = next_++) < count_;) {
+      try {
+        work_(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (i < failed_) {
+          failed_ = i;
+          failure_ = std::current_exception();
+        }
+        next_ = count_;
+      }
+    }
+  }
+
+  const std::int64_t count_;
+  const std::function<void(std::int64_t)> work_;
+  std::atomic<std::int64_t> next_{0};
+  std::mutex mutex_;
+  std::int64_t failed_ = std::numeric_limits<std::int64_t>::max();
+  std::exception_ptr failure_;
+};
+
+double number_in(const interp::Tile& tile) {
+  return tile.holds_floats() ? tile.data<float>()[0] : static_cast<double>(tile.integer());
+}
+
+}  // namespace
+
+void interpret(const Kernel& kernel, const Binding& binding, InterpretOptions options) {
+  check_host(kernel, binding);
+  ensure(options.traced_tile > 0, "interpret was asked for tiles of no tokens");
+  const interp::Launch launch{&kernel, &kernel.params, &binding.arguments, &binding, options.traced_tile, outer_axes(kernel)};
+  const std::vector<std::int64_t> counts = grid_of(kernel, binding, launch);
+  std::int64_t programs = 1;
+  for (std::int64_t count : counts) programs *= count;
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  Crew(programs, [&](std::int64_t i) { run_program(launch, i, counts); }).run(options.threads > 0 ? options.threads : cores);
+}
+
+double evaluate(const Function& function, const std::vector<double>& arguments, const std::vector<Argument>& tables) {
+  ensure(tables.size() == function.params.size(), "a scalar function was given another number of tables than it reads");
+  const interp::Launch launch{nullptr, &function.params, &tables, nullptr};
+  const interp::Program program{&launch, {}};
+  interp::Machine machine(program, function.graph);
+  std::vector<interp::Item> items;
+  ensure(arguments.size() == function.graph.entry.args.size(), "a scalar function was given another number of arguments");
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    items.push_back({interp::Tile::number(function.graph.type(function.graph.entry.args[i]).dtype, arguments[i])});
+  }
+  machine.start(function.graph.entry, std::move(items));
+  machine.run();
+  ensure(machine.yielded().size() == 1, "a scalar function yields other than one value");
+  return number_in(machine.yielded()[0].tile);
+}
+
+}  // namespace tessera::ir

@@ -1,0 +1,247 @@
+#include <deque>
+
+#include <fmt/format.h>
+#include <tessera/dsl/ir/interpret_placed.h>
+#include <tessera/dsl/ir/interpret_shared.h>
+#include <tessera/dsl/ir/interpret_tile.h>
+#include <tessera/dsl/ir/print.h>
+
+namespace tessera::ir::interp {
+namespace {
+
+// A warpgroup of a role, or all threads of a kernel without roles: a machine, and what the asynchronous units do for it.
+class Warpgroup final : public Team {
+ public:
+  Warpgroup(const Program& program, SharedMemory& shared, Agent agent, int group)
+      : shared_(shared), agent_(std::move(agent)), group_(group), machine_(program, *program.launch->kernel, this) {
+    agent_.clock.raise(agent_.number, 1);
+  }
+
+  Machine& machine() { return machine_; }
+  const std::string& name() const { return agent_.name; }
+  const std::string& waits_for() const { return waits_for_; }
+  const std::vector<const Op*>& roles() const { return roles_; }  // that its code starts
+
+  int group(const Machine&) const override { return group_; }
+  bool execute(Machine& machine, const Op& op) override;
+  const Tile& read(Machine& machine, const Op& op, Value operand) override;
+
+ private:
+  // A product's read of a slot, until the product has been waited for.
+  struct Reading {
+    int ring;
+    std::int32_t ticket;
+    std::int64_t group;
+  };
+
+  [[noreturn]] void fail(const Op& op, const std::string& what) const;
+  void expect_none(const Op& op, const std::string& reason) const {
+    if (!reason.empty()) fail(op, reason);
+  }
+  const Reference& reference(const Op& op, std::size_t operand) { return machine_.item(op.operands[operand]).reference; }
+  std::string name_of(Value value) const;
+
+  void alloc(const Op& op);
+  void slot(const Op& op);
+  void rows(const Op& op);
+  void copy(const Op& op);
+  bool wait(const Op& op);
+  void multiply(const Op& op);
+  Tile operand_of_product(const Op& op, std::size_t operand);
+  void wait_for_products(const Op& op);
+
+  SharedMemory& shared_;
+  Agent agent_;
+  int group_;
+  Machine machine_;
+  std::vector<const Op*> roles_;
+  std::string waits_for_;
+  std::int64_t fenced_ = -1;                      // step of the last mma_fence
+  std::int64_t committed_ = 0, finished_ = 0;     // groups of products, numbered from 1
+  std::deque<Reading> readings_;
+};
+
+void Warpgroup::fail(const Op& op, const std::string& what) const {
+  const std::string at = op.loc ? " at " + to_string(op.loc) : "";
+  throw InternalError(fmt::format("op '{}'{} in {}: {}", info(op.code).name, at, agent_.name, what),
+                      print(*machine_.program().launch->kernel));
+}
+
+std::string Warpgroup::name_of(Value value) const {
+  const std::string& name = machine_.graph().name_of(value);
+  return name.empty() ? fmt::format("value {} : {}", value.id, to_string(machine_.graph().type(value))) : "%" + name;
+}
+
+const Tile& Warpgroup::read(Machine& machine, const Op& op, Value operand) {
+  const Item& item = machine.item(operand);
+  if (machine.graph().type(operand).kind != TypeKind::tile) {
+    fail(op, fmt::format("takes {}, which is not in registers", name_of(operand)));
+  }
+  if (item.group > finished_) {
+    fail(op, fmt::format("uses {}, the result of product group {}, but only groups up to {} were waited for", name_of(operand),
+                         item.group, finished_));
+  }
+  return item.tile;
+}
+
+bool Warpgroup::execute(Machine& machine, const Op& op) {
+  switch (op.code) {
+    case OpCode::alloc: alloc(op); return true;
+    case OpCode::role: roles_.push_back(&op); return true;
+    case OpCode::slot: slot(op); return true;
+    case OpCode::rows: rows(op); return true;
+    case OpCode::copy: copy(op); return true;
+    case OpCode::expect:
+    case OpCode::arrive: {
+      const std::int64_t bytes = op.code == OpCode::expect ? static_cast<std::int64_t>(op.number) : 0;
+      expect_none(op, shared_.arrive(agent_, reference(op, 0).object, machine.integer(op, 1), bytes));
+      return true;
+    }
+    case OpCode::wait: return wait(op);
+    case OpCode::mma_fence: fenced_ = machine.steps(); return true;
+    case OpCode::mma: multiply(op); return true;
+    case OpCode::mma_commit: ++committed_; return true;
+    case OpCode::mma_wait: wait_for_products(op); return true;
+    default: fail(op, "is not an op of placed kernels");
+  }
+}
+
+void Warpgroup::alloc(const Op& op) {
+  const Type& type = machine_.graph().type(op.results[0]);
+  const std::string name = name_of(op.results[0]);
+  const int object = type.kind == TypeKind::barrier ? shared_.add_barrier(name, type) : shared_.add_ring(name, type);
+  machine_.item(op.results[0]) = {Tile{}, {object}, 0, 0};
+}
+
+void Warpgroup::slot(const Op& op) {
+  const int ring = reference(op, 0).object;
+  std::vector<int> starts(shared_.ring(ring).type.dims.size(), 0);
+  machine_.item(op.results[0]) = {Tile{}, {ring, machine_.integer(op, 1), std::move(starts)}, 0, 0};
+}
+
+void Warpgroup::rows(const Op& op) {
+  Reference view = reference(op, 0);
+  const int start = machine_.integer(op, 1);
+  const std::vector<Dim>& dims = shared_.ring(view.object).type.dims;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (!(dims[i].axis == op.axis)) continue;
+    view.starts[i] += start;
+    const int extent = machine_.graph().type(op.results[0]).extent(op.axis);
+    if (view.starts[i] < 0 || view.starts[i] + extent > dims[i].extent) {
+      fail(op, fmt::format("takes rows {} to {} of {}, which has {}", view.starts[i], view.starts[i] + extent - 1,
+                           shared_.ring(view.object).name, dims[i].extent));
+    }
+  }
+  machine_.item(op.results[0]) = {Tile{}, std::move(view), 0, 0};
+}
+
+void Warpgroup::copy(const Op& op) {
+  const Reference& to = reference(op, 0);
+  const Ring& ring = shared_.ring(to.object);
+  if (machine_.graph().type(op.operands[0]).dims != ring.type.dims) {
+    fail(op, fmt::format("writes {}, only part of a slot of {}", name_of(op.operands[0]), ring.name));
+  }
+  Tile tile = load(machine_.place_of(op, 3), ring.type.dims);
+  expect_none(op, shared_.fill(agent_, to.object, to.ticket, std::move(tile), reference(op, 1).object, machine_.integer(op, 2)));
+}
+
+bool Warpgroup::wait(const Op& op) {
+  const int object = reference(op, 0).object;
+  const std::int32_t ticket = machine_.integer(op, 1);
+  const int back = op.index == 1 ? 1 : 0;
+  bool passed = false;
+  expect_none(op, shared_.wait(agent_, object, ticket, back, passed));
+  if (!passed) {
+    const Barrier& barrier = shared_.barrier(object);
+    waits_for_ = fmt::format("{} waits for phase {} of barrier {} (ticket {}): {}", agent_.name,
+                             barrier.phase_of(ticket) - back, barrier.name, ticket, barrier.state(ticket));
+  }
+  return passed;
+}
+
+// From shared memory, where the product goes on reading it, or from registers, which a fence must have published.
+Tile Warpgroup::operand_of_product(const Op& op, std::size_t operand) {
+  const Value value = op.operands[operand];
+  const Type& type = machine_.graph().type(value);
+  if (type.kind == TypeKind::view) {
+    const Reference& view = machine_.item(value).reference;
+    expect_none(op, shared_.may_read(agent_, view.object, view.ticket));
+    shared_.begin_read(agent_, view.object, view.ticket);
+    readings_.push_back({view.object, view.ticket, committed_ + 1});
+    Tile tile = shared_.tile(view.object, view.ticket);
+    const std::vector<Dim>& dims = shared_.ring(view.object).type.dims;
+    for (std::size_t i = 0; i < dims.size(); ++i) tile = tile.part(dims[i].axis, view.starts[i], type.extent(dims[i].axis));
+    return tile;
+  }
+  const Item& item = machine_.item(value);
+  const bool accumulates = operand == 2 && item.group > finished_;  // products on the same accumulator run in order
+  if (!accumulates && item.written >= fenced_) {
+    fail(op, fmt::format("reads {} from registers that were written after the last mma_fence", name_of(value)));
+  }
+  return accumulates ? item.tile : read(machine_, op, value);
+}
+
+void Warpgroup::multiply(const Op& op) {
+  if (fenced_ < 0) fail(op, "comes before any mma_fence");
+  const Tile a = operand_of_product(op, 0), b = operand_of_product(op, 1);
+  const bool adds = op.operands.size() == 3;
+  const Tile c = adds ? operand_of_product(op, 2) : Tile{};
+  machine_.item(op.results[0]) = {dot(a, b, op.axis, adds ? &c : nullptr), {}, 0, committed_ + 1};
+}
+
+void Warpgroup::wait_for_products(const Op& op) {
+  finished_ = std::max(finished_, committed_ - op.index);
+  while (!readings_.empty() && readings_.front().group <= finished_) {
+    shared_.end_read(agent_, readings_.front().ring, readings_.front().ticket);
+    readings_.pop_front();
+  }
+  for (std::size_t i = 0; i < op.operands.size(); ++i) machine_.item(op.results[i]) = machine_.item(op.operands[i]);
+}
+
+void take_turns(std::vector<std::unique_ptr<Warpgroup>>& warpgroups, const Kernel& kernel) {
+  std::vector<bool> done(warpgroups.size(), false);
+  for (;;) {
+    bool moved = false, all = true;
+    for (std::size_t i = 0; i < warpgroups.size(); ++i) {
+      if (done[i]) continue;
+      const std::int64_t before = warpgroups[i]->machine().steps();
+      done[i] = warpgroups[i]->machine().run();
+      moved = moved || done[i] || warpgroups[i]->machine().steps() != before;
+      all = all && done[i];
+    }
+    if (all) return;
+    if (moved) continue;
+    std::string waits;
+    for (std::size_t i = 0; i < warpgroups.size(); ++i) {
+      if (!done[i]) waits += "\n  " + warpgroups[i]->waits_for();
+    }
+    throw InternalError("deadlock:" + waits, print(kernel));
+  }
+}
+
+}  // namespace
+
+void run_placed(const Program& program) {
+  const Kernel& kernel = *program.launch->kernel;
+  std::size_t agents = 1;
+  for (const Role& role : kernel.roles) agents += static_cast<std::size_t>(role.warpgroups);
+  SharedMemory shared(agents);
+  Warpgroup entry(program, shared, {0, "the entry block"}, 0);
+  entry.machine().start(kernel.entry);
+  if (!entry.machine().run()) throw InternalError("deadlock:\n  " + entry.waits_for(), print(kernel));
+
+  std::vector<std::unique_ptr<Warpgroup>> warpgroups;
+  for (const Op* op : entry.roles()) {
+    const Role& role = kernel.roles[static_cast<std::size_t>(op->index)];
+    for (int group = 0; group < role.warpgroups; ++group) {
+      Agent agent{warpgroups.size() + 1, fmt::format("{} {}", role.name, group)};
+      warpgroups.push_back(std::make_unique<Warpgroup>(program, shared, std::move(agent), group));
+      warpgroups.back()->machine().adopt(entry.machine());
+      warpgroups.back()->machine().start(op->regions[0]);
+    }
+  }
+  take_turns(warpgroups, kernel);
+  if (const std::string reason = shared.leftover(); !reason.empty()) throw InternalError(reason, print(kernel));
+}
+
+}  // namespace tessera::ir::interp

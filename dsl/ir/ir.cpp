@@ -1,0 +1,69 @@
+#include <tessera/dsl/ir/ir.h>
+
+#include <algorithm>
+
+namespace tessera::ir {
+
+namespace {
+constexpr unsigned T = 1u << static_cast<int>(Stage::traced);
+constexpr unsigned I = 1u << static_cast<int>(Stage::tiled);
+constexpr unsigned P = 1u << static_cast<int>(Stage::placed);
+
+constexpr OpInfo kOps[] = {
+#define TESSERA_OP(name, operands, kind, stages) {#name, operands, OpKind::kind, stages},
+#include <tessera/dsl/ir/ops.def>
+#undef TESSERA_OP
+};
+}  // namespace
+
+const OpInfo& info(OpCode code) { return kOps[static_cast<int>(code)]; }
+
+bool is_elementwise(OpCode code) {
+  OpKind kind = info(code).kind;
+  return kind == OpKind::unary || kind == OpKind::binary || kind == OpKind::compare || kind == OpKind::ternary;
+}
+
+bool has_effect(const Op& op) {
+  if (op.code == OpCode::store || op.code == OpCode::yield || info(op.code).kind == OpKind::placed) return true;
+  for (const Block& region : op.regions) {
+    auto effect = [](const Op& inner) { return inner.code != OpCode::yield && has_effect(inner); };
+    if (std::any_of(region.ops.begin(), region.ops.end(), effect)) return true;
+  }
+  return false;
+}
+
+std::string_view to_string(Stage stage) {
+  switch (stage) {
+    case Stage::traced: return "traced";
+    case Stage::tiled: return "tiled";
+    case Stage::placed: return "placed";
+  }
+  throw InternalError("unknown stage");
+}
+
+Value Graph::add_value(Type type, std::string name) {
+  values.push_back({std::move(type), std::move(name)});
+  return {static_cast<std::uint32_t>(values.size() - 1)};
+}
+
+const Dim* Kernel::whole_extent(Axis axis) const {
+  auto it = std::find_if(whole.begin(), whole.end(), [&](const Dim& d) { return d.axis == axis; });
+  return it == whole.end() ? nullptr : &*it;
+}
+
+namespace {
+void collect(const Block& block, std::vector<const Op*>& producers) {
+  for (const Op& op : block.ops) {
+    for (Value v : op.results) producers[v.id] = &op;
+    for (const Block& region : op.regions) collect(region, producers);
+  }
+}
+}  // namespace
+
+std::vector<const Op*> definitions(const Graph& graph) {
+  std::vector<const Op*> producers(graph.values.size(), nullptr);
+  collect(graph.entry, producers);
+  return producers;
+}
+
+}  // namespace tessera::ir

@@ -1,0 +1,237 @@
+#include <tessera/dsl/ir/print.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <tessera/dsl/ir/layout.h>
+#include <tessera/dsl/ir/print_names.h>
+
+namespace tessera::ir {
+
+namespace {
+
+std::string dim_text(const Dim& d) {
+  return d.extent ? fmt::format("{}:{}", d.axis.name(), d.extent) : d.axis.name();
+}
+
+// Layouts are long and few: they are listed once at the top, and types refer to them by number.
+class LayoutTable {
+ public:
+  void collect(const Graph& graph, const Block& block) {
+    for (const Op& op : block.ops) {
+      for (const Block& region : op.regions) {
+        for (Value v : region.args) add(graph, v);
+      }
+      for (Value v : op.results) add(graph, v);
+      for (const Block& region : op.regions) collect(graph, region);
+    }
+  }
+  std::string text(const Type& type) const {
+    if (!type.layout) return to_string(type);
+    Type bare = type;
+    bare.layout = nullptr;
+    auto it = std::find(layouts_.begin(), layouts_.end(), *type.layout);
+    return fmt::format("{} #{}", to_string(bare), it - layouts_.begin());
+  }
+  const std::vector<Layout>& layouts() const { return layouts_; }
+
+ private:
+  void add(const Graph& graph, Value v) {
+    if (v.id >= graph.values.size()) return;
+    const Type& t = graph.type(v);
+    if (t.layout && std::find(layouts_.begin(), layouts_.end(), *t.layout) == layouts_.end()) {
+      layouts_.push_back(*t.layout);
+    }
+  }
+  std::vector<Layout> layouts_;
+};
+
+// The text of one graph's ops.
+class CodePrinter {
+ public:
+  CodePrinter(const Graph& graph, const std::vector<Param>& params, const LayoutTable& layouts, PrintOptions options)
+      : graph_(graph), layouts_(layouts), options_(options), names_(graph) {
+    detail::Distinct distinct;
+    for (const Param& p : params) params_.push_back(distinct(detail::identifier(p.name)));
+  }
+
+  std::string block(const Block& block, int indent) const {
+    std::string text;
+    for (const Op& op : block.ops) text += line(op, indent);
+    return text;
+  }
+  std::string name(Value v) const { return names_[v]; }
+  const std::string& param_name(std::size_t i) const { return params_[i]; }
+
+ private:
+  std::string list(const std::vector<Value>& values, std::size_t from = 0, std::size_t to = SIZE_MAX) const {
+    std::string text;
+    for (std::size_t i = from; i < std::min(to, values.size()); ++i) text += (text.empty() ? "" : ", ") + names_[values[i]];
+    return text;
+  }
+  std::string param(const Op& op) const {
+    return op.index >= 0 && op.index < static_cast<int>(params_.size()) ? params_[op.index] : fmt::format("@{}", op.index);
+  }
+  std::string function(const Op& op) const { return op.index < 0 ? std::string() : fmt::format(" @{}", op.index); }
+
+  // "%s0, %s1 ; bound Key %n": coordinates from operand `from` on.
+  std::string coordinates(const Op& op, std::size_t from) const {
+    std::size_t n = op.operands.size();
+    if (!op.axis || n <= from) return list(op.operands, from);
+    return fmt::format("{} ; bound {} {}", list(op.operands, from, n - 1), op.axis.name(), names_[op.operands[n - 1]]);
+  }
+
+  std::string head(const Op& op) const {
+    std::string_view name = info(op.code).name;
+    const std::vector<Value>& x = op.operands;
+    switch (op.code) {
+      case OpCode::constant: return fmt::format("constant {}", op.number);
+      case OpCode::scalar: return fmt::format("scalar {}", param(op));
+      case OpCode::position:
+        return fmt::format("position {}{}", op.axis.name(), x.empty() ? std::string() : "(" + list(x) + ")");
+      case OpCode::allowed:
+      case OpCode::apply: return fmt::format("{}{} {}", name, function(op), list(x));
+      case OpCode::load:
+        return fmt::format("load {}{}", param(op), x.empty() ? std::string() : "(" + coordinates(op, 0) + ")");
+      case OpCode::store: return fmt::format("store {}({}), {}", param(op), coordinates(op, 1), list(x, 0, 1));
+      case OpCode::gather: return fmt::format("gather {}({})", param(op), list(x));
+      case OpCode::copy:
+        return fmt::format("copy {}({} ; {} ; {})", param(op), list(x, 0, 1), list(x, 1, 3), coordinates(op, 3));
+      case OpCode::expect: return fmt::format("expect {} {}", op.number, list(x));
+      case OpCode::wait: return fmt::format("wait {}{}", op.index > 0 ? fmt::format("{} ", op.index) : "", list(x));
+      case OpCode::mma_wait: return fmt::format("mma_wait {}{}", op.index, x.empty() ? "" : " " + list(x));
+      case OpCode::loop: return fmt::format("loop {} to {}", list(x, 0, 1), list(x, 1, 2));
+      case OpCode::over: return over_head(op);
+      case OpCode::when: return fmt::format("when {}", list(x, 0, 1));
+      case OpCode::role: return fmt::format("role @{}", op.index);
+      default: break;
+    }
+    std::string text(name);
+    if (op.axis) text += " " + op.axis.name();
+    return x.empty() ? text : text + " " + list(x);
+  }
+
+  std::string over_head(const Op& op) const {
+    std::string text = fmt::format("over {}", op.axis.name());
+    if (op.index >= 0) text += fmt::format(" mask @{}", op.index);
+    if (op.operands.size() > op.results.size()) text += " bound " + names_[op.operands[0]];
+    return text;
+  }
+
+  // " (%row_max = %1, %acc = %2)": what a region carries, and where it starts.
+  std::string carried(const Op& op, const Block& region) const {
+    std::size_t n = std::min({op.results.size(), op.operands.size(), region.args.size()});
+    if (n == 0) return {};
+    std::string text;
+    std::size_t own = region.args.size() - n, first = op.operands.size() - n;
+    for (std::size_t i = 0; i < n; ++i) {
+      text += fmt::format("{}{} = {}", i ? ", " : " (", names_[region.args[own + i]], names_[op.operands[first + i]]);
+    }
+    return text + ")";
+  }
+
+  std::string own_argument(const Op& op, const Block& region) const {
+    if (region.args.size() <= op.results.size()) return {};
+    Value arg = region.args[0];
+    bool handle = op.code == OpCode::over && arg.id < graph_.values.size();
+    return fmt::format("^({}{})", names_[arg], handle ? ": " + to_string(graph_.type(arg)) : std::string());
+  }
+
+  std::string line(const Op& op, int indent) const {
+    std::string pad(indent, ' ');
+    std::string text = pad;
+    if (!op.results.empty()) text += list(op.results) + " = ";
+    text += head(op);
+    bool typed = op.results.size() == 1 && op.regions.empty() && op.code != OpCode::mma_wait;
+    if (typed && op.results[0].id < graph_.values.size()) text += " : " + layouts_.text(graph_.type(op.results[0]));
+    if (!op.regions.empty()) text += carried(op, op.regions[0]) + " {";
+    if (options_.locations && op.loc) text += "  // " + to_string(op.loc);
+    text += "\n";
+    for (const Block& region : op.regions) {
+      std::string own = own_argument(op, region);
+      if (!own.empty()) text += pad + "  " + own + "\n";
+      text += block(region, indent + 2) + pad + "}\n";
+    }
+    return text;
+  }
+
+  const Graph& graph_;
+  const LayoutTable& layouts_;
+  PrintOptions options_;
+  detail::ValueNames names_;
+  std::vector<std::string> params_;
+};
+
+std::string param_line(const Param& p, const std::string& name, int indent) {
+  std::string text = fmt::format("{:{}}param {}: ", "", indent, name);
+  switch (p.kind) {
+    case ParamKind::scalar: return text + fmt::format("scalar {}\n", name_of(p.dtype));
+    case ParamKind::table: return text + fmt::format("table {} rank {}\n", name_of(p.dtype), p.rank);
+    case ParamKind::input: text += "in "; break;
+    case ParamKind::output: text += "out "; break;
+  }
+  Type type{.dtype = p.dtype};
+  for (Axis axis : p.axes) type.dims.push_back({axis, 0});
+  return text + to_string(type) + "\n";
+}
+
+std::string function_text(const Function& function, const std::string& title, int indent, PrintOptions options) {
+  Function named = function;
+  for (std::size_t i = 0; i < named.graph.entry.args.size(); ++i) {
+    named.graph.values[named.graph.entry.args[i].id].name = detail::argument_name(function, i);
+  }
+  LayoutTable layouts;
+  CodePrinter printer(named.graph, named.params, layouts, options);
+  std::string pad(indent, ' ');
+  std::string text = pad + title + detail::identifier(function.name) + "(";
+  for (std::size_t i = 0; i < named.graph.entry.args.size(); ++i) {
+    Value arg = named.graph.entry.args[i];
+    const Type& type = named.graph.type(arg);
+    text += (i ? ", " : "") + printer.name(arg).substr(1);
+    if (i >= Function::kPositions || type != Type::scalar(DType::i32)) text += ": " + to_string(type);
+  }
+  text += ") {\n";
+  for (std::size_t i = 0; i < named.params.size(); ++i) {
+    text += param_line(named.params[i], printer.param_name(i), indent + 2);
+  }
+  return text + printer.block(named.graph.entry, indent + 2) + pad + "}\n";
+}
+
+std::string kernel_title(const Kernel& kernel) {
+  std::string text = fmt::format("kernel {} {} grid(", detail::identifier(kernel.name), to_string(kernel.stage));
+  for (std::size_t i = 0; i < kernel.grid.size(); ++i) {
+    Dim dim{kernel.grid[i], i < kernel.grid_tiles.size() ? kernel.grid_tiles[i].extent : 0};
+    text += (i ? ", " : "") + dim_text(dim);
+  }
+  text += ")";
+  if (kernel.threads) text += fmt::format(" threads {}", kernel.threads);
+  return text + " {\n";
+}
+
+}  // namespace
+
+std::string print(const Kernel& kernel, PrintOptions options) {
+  LayoutTable layouts;
+  layouts.collect(kernel, kernel.entry);
+  CodePrinter printer(kernel, kernel.params, layouts, options);
+  std::string text = kernel_title(kernel);
+  for (std::size_t i = 0; i < kernel.params.size(); ++i) text += param_line(kernel.params[i], printer.param_name(i), 2);
+  for (const Dim& d : kernel.whole) text += fmt::format("  whole {}\n", dim_text(d));
+  for (std::size_t i = 0; i < kernel.roles.size(); ++i) {
+    const Role& role = kernel.roles[i];
+    text += fmt::format("  role @{} {} x{}", i, detail::identifier(role.name), role.warpgroups);
+    text += role.registers ? fmt::format(" registers {}\n", role.registers) : "\n";
+  }
+  for (std::size_t i = 0; i < layouts.layouts().size(); ++i) {
+    text += fmt::format("  layout #{} {}\n", i, to_string(layouts.layouts()[i]));
+  }
+  for (std::size_t i = 0; i < kernel.functions.size(); ++i) {
+    text += function_text(kernel.functions[i], fmt::format("function @{} ", i), 2, options);
+  }
+  return text + printer.block(kernel.entry, 2) + "}\n";
+}
+
+std::string print(const Function& function) { return function_text(function, "function ", 0, {}); }
+
+}  // namespace tessera::ir

@@ -1,0 +1,50 @@
+// What values, parameters and layouts are called in a kernel's text; shared by the printer and the parser.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <tessera/dsl/ir/ir.h>
+
+namespace tessera::ir::detail {
+
+// The name an unnamed constant goes by: "c128", "c-1", "true"; empty for constants that are just numbered.
+std::string constant_name(double number, const Type& type);
+
+// Letters, digits and '_' only, not starting with a digit: what the parser reads back as one name.
+std::string identifier(const std::string& name);
+
+// "row_max.1" is the second value called row_max.
+std::string without_suffix(const std::string& name);
+
+// Hands out distinct names: the first asker gets the name itself, later ones name.1, name.2, ...
+class Distinct {
+ public:
+  std::string operator()(const std::string& wanted);
+
+ private:
+  std::unordered_map<std::string, int> asked_;
+};
+
+// Names of all values of a graph in order of appearance: an op's region arguments, its results, then its regions.
+class ValueNames {
+ public:
+  explicit ValueNames(const Graph& graph);
+  std::string operator[](Value v) const;  // "%name"; "%?" for a value that nothing defines
+
+ private:
+  void name(Value v, const Op* producer);
+  void block(const Block& block);
+
+  const Graph& graph_;
+  std::vector<std::string> names_;
+  Distinct distinct_;
+  int next_ = 0;
+};
+
+// Arguments of a function that nobody named: q, k, head, ... then x.
+std::string argument_name(const Function& function, std::size_t i);
+
+}  // namespace tessera::ir::detail

@@ -1,0 +1,272 @@
+#include <tessera/dsl/ir/verify_rules.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <tessera/dsl/ir/typing.h>
+
+namespace tessera::ir::detail {
+
+bool is_index(const Type& type) { return type.is_scalar() && type.dtype == DType::i32; }
+
+std::string scalar_i32_rule(const Surroundings& in, const Op& op, std::size_t from, std::size_t to, const char* what) {
+  for (std::size_t i = from; i < to; ++i) {
+    if (!is_index(in.operand(op, i))) return fmt::format("{} is {}, must be i32", what, to_string(in.operand(op, i)));
+  }
+  return {};
+}
+
+std::string param_rule(const Surroundings& in, const Op& op, ParamKind kind, const char* what) {
+  if (op.index < 0 || op.index >= static_cast<int>(in.params.size())) {
+    return fmt::format("refers to parameter {} of {}", op.index, in.params.size());
+  }
+  const Param& param = in.params[op.index];
+  if (param.kind != kind) return fmt::format("parameter '{}' is not {}", param.name, what);
+  return {};
+}
+
+std::string function_rule(const Surroundings& in, const Op& op) {
+  if (in.kernel && op.index >= static_cast<int>(in.kernel->functions.size())) {
+    return fmt::format("refers to function {} of {}", op.index, in.kernel->functions.size());
+  }
+  return {};
+}
+
+namespace {
+
+bool gives_value(const Op& op) {
+  switch (op.code) {
+    case OpCode::store:
+    case OpCode::yield:
+    case OpCode::role:
+    case OpCode::copy:
+    case OpCode::expect:
+    case OpCode::arrive:
+    case OpCode::wait:
+    case OpCode::mma_fence:
+    case OpCode::mma_commit: return false;
+    default: return true;
+  }
+}
+
+bool has_region(OpCode code) {
+  return code == OpCode::loop || code == OpCode::over || code == OpCode::when || code == OpCode::role;
+}
+
+// Least and most operands where the table says "varies".
+std::pair<std::size_t, std::size_t> operand_range(OpCode code) {
+  switch (code) {
+    case OpCode::position: return {0, 1};
+    case OpCode::dot:
+    case OpCode::mma: return {2, 3};
+    case OpCode::apply:
+    case OpCode::loop: return {2, SIZE_MAX};
+    case OpCode::store:
+    case OpCode::gather:
+    case OpCode::when:
+    case OpCode::mma_wait: return {1, SIZE_MAX};
+    case OpCode::copy: return {3, SIZE_MAX};
+    default: return {0, SIZE_MAX};
+  }
+}
+
+std::string constant_rule(const Type& type, double number) {
+  bool fits = is_float(type.dtype) || (std::floor(number) == number && number >= -2147483648.0 && number <= 2147483647.0);
+  if (type.dtype == DType::i1) fits = number == 0 || number == 1;
+  return fits ? "" : fmt::format("{} is not a number of type {}", number, name_of(type.dtype));
+}
+
+}  // namespace
+
+std::string count_rule(const Surroundings&, const Op& op) {
+  int wanted = info(op.code).operands;
+  auto [least, most] = wanted < 0 ? operand_range(op.code) : std::pair<std::size_t, std::size_t>(wanted, wanted);
+  std::size_t n = op.operands.size();
+  if (n < least || n > most) {
+    const char* relation = least == most ? "" : n < least ? "at least " : "at most ";
+    return fmt::format("has {} operands, must have {}{}", n, relation, n < least ? least : most);
+  }
+  std::size_t regions = has_region(op.code) ? 1 : 0;
+  if (op.regions.size() != regions) return fmt::format("has {} regions, must have {}", op.regions.size(), regions);
+  bool carries = op.code == OpCode::mma_wait || info(op.code).kind == OpKind::control;
+  std::size_t results = gives_value(op) ? 1 : 0;
+  if (op.code != OpCode::mma_wait && carries && results) return {};
+  if (op.code == OpCode::mma_wait) results = n;
+  if (op.results.size() != results) return fmt::format("has {} results, must have {}", op.results.size(), results);
+  return {};
+}
+
+std::string leaf_rule(const Surroundings& in, const Op& op) {
+  const Type& result = in.result(op);
+  if (result.kind != TypeKind::tile) return fmt::format("gives {}, must give a tile or scalar", to_string(result));
+  bool tile_of_axis = result.dims.size() == 1 && result.dims[0].axis == op.axis && result.dtype == DType::i32;
+  switch (op.code) {
+    case OpCode::constant: return constant_rule(result, op.number);
+    case OpCode::iota: break;
+    case OpCode::position:
+      if (!op.operands.empty()) {
+        const Type& handle = in.operand(op, 0);
+        if (handle.kind != TypeKind::index || !handle.has(op.axis)) {
+          return fmt::format("takes a tile of {}, not {}", op.axis.name(), to_string(handle));
+        }
+      }
+      break;
+    case OpCode::scalar:
+      if (std::string reason = param_rule(in, op, ParamKind::scalar, "a scalar"); !reason.empty()) return reason;
+      if (result != Type::scalar(in.params[op.index].dtype)) {
+        return fmt::format("gives {}, but parameter '{}' is {}", to_string(result), in.params[op.index].name,
+                           name_of(in.params[op.index].dtype));
+      }
+      return {};
+    case OpCode::program_id:
+      if (in.kernel && std::count(in.kernel->grid.begin(), in.kernel->grid.end(), op.axis) == 0) {
+        return fmt::format("{} is not an axis of the grid", op.axis ? op.axis.name() : "nothing");
+      }
+      [[fallthrough]];
+    case OpCode::length:
+      if (!op.axis) return "names no axis";
+      [[fallthrough]];
+    default: return is_index(result) ? "" : fmt::format("gives {}, must give i32", to_string(result));
+  }
+  if (!op.axis) return "names no axis";
+  return tile_of_axis ? "" : fmt::format("gives {}, must give i32[{}]", to_string(result), op.axis.name());
+}
+
+std::string elementwise_rule(const Surroundings& in, const Op& op) {
+  const Type& result = in.result(op);
+  std::vector<Dim> dims;
+  for (Value v : op.operands) {
+    const Type& t = in.type(v);
+    bool condition = op.code == OpCode::select && v == op.operands[0];
+    if (auto refusal = condition ? std::nullopt : refuse_operand(op.code, t)) {
+      return fmt::format("takes {}, not {}", refusal->wanted, to_string(t));
+    }
+    for (const Dim& d : t.dims) {
+      auto known = std::find_if(dims.begin(), dims.end(), [&](const Dim& other) { return other.axis == d.axis; });
+      if (known == dims.end()) {
+        dims.push_back(d);
+      } else if (known->extent != d.extent) {
+        return fmt::format("axis {} has {} elements in one operand and {} in another", d.axis.name(), known->extent,
+                           d.extent);
+      }
+    }
+  }
+  std::size_t first = 0;
+  if (op.code == OpCode::select) {
+    if (in.operand(op, 0).dtype != DType::i1) {
+      return fmt::format("the condition is {}, must be i1", to_string(in.operand(op, 0)));
+    }
+    first = 1;
+  }
+  const Type& a = in.operand(op, first);
+  for (std::size_t i = first + 1; i < op.operands.size(); ++i) {
+    const Type& b = in.operand(op, i);
+    if (b.dtype != a.dtype) return fmt::format("operands have different dtypes: {} and {}", to_string(a), to_string(b));
+  }
+  DType dtype = info(op.code).kind == OpKind::compare ? DType::i1 : a.dtype;
+  if (op.code == OpCode::cast) {
+    dtype = result.dtype;
+    if (dtype == DType::i1) return "casts to i1";
+  }
+  if (result.kind != TypeKind::tile || result.dtype != dtype || !same_dims(result.dims, dims)) {
+    return fmt::format("gives {}, must give {}", to_string(result), to_string(Type::tile(dtype, dims)));
+  }
+  return {};
+}
+
+std::string product_rule(const Surroundings& in, const Op& op) {
+  const Type& a = in.operand(op, 0);
+  const Type& b = in.operand(op, 1);
+  const Type& result = in.result(op);
+  if (a.dtype != b.dtype || !is_float(a.dtype)) {
+    return fmt::format("operands have dtypes it cannot multiply: {} and {}", to_string(a), to_string(b));
+  }
+  std::vector<Axis> shared = shared_axes(a, b);
+  if (shared.size() != 1) {
+    return fmt::format("operands share {} axes{}, must share one: {} and {}", shared.size(),
+                       shared.empty() ? "" : " (" + names_of(shared) + ")", to_string(a), to_string(b));
+  }
+  if (shared[0] != op.axis) return fmt::format("contracts {}, but its operands share {}", op.axis.name(), shared[0].name());
+  if (a.extent(op.axis) != b.extent(op.axis)) {
+    return fmt::format("axis {} has {} elements in one operand and {} in the other", op.axis.name(), a.extent(op.axis),
+                       b.extent(op.axis));
+  }
+  Type wanted = Type::tile(DType::f32, broadcast_dims(a.dims, b.dims));
+  std::erase_if(wanted.dims, [&](const Dim& d) { return d.axis == op.axis; });
+  if (result.kind != TypeKind::tile || result.dtype != DType::f32 || !same_dims(result.dims, wanted.dims)) {
+    return fmt::format("gives {}, must give {}", to_string(result), to_string(wanted));
+  }
+  if (op.operands.size() == 3 && !same_type(in.operand(op, 2), result)) {
+    return fmt::format("adds {} to a product of type {}", to_string(in.operand(op, 2)), to_string(result));
+  }
+  return {};
+}
+
+namespace {
+
+std::string reduce_rule(const Surroundings& in, const Op& op) {
+  const Type& a = in.operand(op, 0);
+  if (auto refusal = refuse_operand(op.code, a)) return fmt::format("takes {}, not {}", refusal->wanted, to_string(a));
+  if (!a.has(op.axis)) return fmt::format("{} has no axis {}", to_string(a), op.axis.name());
+  Type wanted = Type::tile(a.dtype, a.dims);
+  std::erase_if(wanted.dims, [&](const Dim& d) { return d.axis == op.axis; });
+  const Type& result = in.result(op);
+  if (result.kind != TypeKind::tile || result.dtype != a.dtype || !same_dims(result.dims, wanted.dims)) {
+    return fmt::format("gives {}, must give {}", to_string(result), to_string(wanted));
+  }
+  return {};
+}
+
+std::string apply_rule(const Surroundings& in, const Op& op) {
+  if (op.index < 0) return "names no function";
+  if (in.operand(op, 0).kind != TypeKind::index) {
+    return fmt::format("its first operand is {}, must be a tile handle", to_string(in.operand(op, 0)));
+  }
+  if (!in.kernel) return "is not an op of scalar functions";
+  int takes = in.kernel->functions[op.index].result_arguments();
+  if (takes != static_cast<int>(op.operands.size()) - 1) {
+    return fmt::format("gives {} values to function '{}', which takes {}", op.operands.size() - 1,
+                       in.kernel->functions[op.index].name, takes);
+  }
+  if (!same_type(in.result(op), in.operand(op, 1))) {
+    return fmt::format("gives {}, must give {}", to_string(in.result(op)), to_string(in.operand(op, 1)));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string tile_rule(const Surroundings& in, const Op& op) {
+  const Type& result = in.result(op);
+  switch (op.code) {
+    case OpCode::broadcast:
+    case OpCode::convert: {
+      const Type& a = in.operand(op, 0);
+      bool fits = a.kind == TypeKind::tile && result.kind == TypeKind::tile && a.dtype == result.dtype;
+      for (const Dim& d : a.dims) fits = fits && result.has(d.axis) && result.extent(d.axis) == d.extent;
+      if (op.code == OpCode::convert) fits = fits && a.dims.size() == result.dims.size();
+      return fits ? "" : fmt::format("{} does not become {}", to_string(a), to_string(result));
+    }
+    case OpCode::dot:
+      for (Value v : op.operands) {
+        if (in.type(v).kind != TypeKind::tile) return fmt::format("takes tiles, not {}", to_string(in.type(v)));
+      }
+      return product_rule(in, op);
+    case OpCode::allowed: {
+      if (std::string reason = function_rule(in, op); !reason.empty()) return reason;
+      const Type& handle = in.operand(op, 0);
+      bool fits = handle.kind == TypeKind::index && result.kind == TypeKind::tile && result.dtype == DType::i1 &&
+                  result.dims.size() == 2 && result.has(handle.dims[0].axis);
+      return fits ? "" : fmt::format("gives {} for {}", to_string(result), to_string(handle));
+    }
+    case OpCode::apply: {
+      if (std::string reason = function_rule(in, op); !reason.empty()) return reason;
+      return apply_rule(in, op);
+    }
+    default: return reduce_rule(in, op);
+  }
+}
+
+}  // namespace tessera::ir::detail

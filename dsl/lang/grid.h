@@ -1,0 +1,61 @@
+// Coordinates of tokens that are laid out in rows: frames of a video, pixels of an image.
+//
+//   Grid video{30, 48, 80};                                    // t, y, x; x varies fastest
+//   Mask near = [video](Position q, Position k) {
+//     auto [qt, qy, qx] = video(q);
+//     auto [kt, ky, kx] = video(k);
+//     return abs(qy - ky) <= 4 && abs(qx - kx) <= 4;
+//   };
+//
+// A lambda inside that lambda captures a coordinate as [qy = qy]: C++20 allows [qy] and [&], clang 14 does not.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include <tessera/dsl/lang/math.h>
+#include <tessera/dsl/lang/position.h>
+
+namespace tessera {
+
+namespace detail {
+void check_grid(const std::int64_t* extents, int rank, SourceLoc loc);
+}
+
+template <int Rank>
+class Grid {
+ public:
+  std::array<std::int64_t, Rank> extents;
+
+  template <std::integral... N>
+    requires(sizeof...(N) == Rank)
+  Grid(N... n) : extents{static_cast<std::int64_t>(n)...} {
+    detail::check_grid(extents.data(), Rank, {});
+  }
+
+  std::int64_t tokens() const { return stride(-1); }
+  std::int64_t stride(int i) const {  // tokens between neighbours along dimension i
+    std::int64_t n = 1;
+    for (int j = i + 1; j < Rank; ++j) n *= extents[static_cast<std::size_t>(j)];
+    return n;
+  }
+
+  // The coordinates of a token, outermost first. The outermost of a token past the end goes on counting.
+  std::array<Position, Rank> operator()(Position token, SourceLoc loc = SourceLoc::here()) const {
+    return [&]<int... I>(std::integer_sequence<int, I...>) {
+      return std::array<Position, Rank>{coordinate(I, token, loc)...};
+    }(std::make_integer_sequence<int, Rank>{});
+  }
+
+ private:
+  Position coordinate(int i, Position token, SourceLoc loc) const {
+    const std::int64_t step = stride(i);
+    const Position row = step == 1 ? token : Position(token / step, loc);
+    return i == 0 ? row : Position(row % extents[static_cast<std::size_t>(i)], loc);
+  }
+};
+template <std::integral... N>
+Grid(N...) -> Grid<sizeof...(N)>;
+
+}  // namespace tessera

@@ -1,0 +1,21 @@
+#include <tessera/dsl/lang/mask.h>
+
+namespace tessera {
+
+Mask::Mask() : Mask(mask::everything()) {}
+
+Mask Mask::named(std::string name) const {
+  mask::Pointwise copy = *predicate_;
+  copy.function.name = std::move(name);
+  return Mask(std::move(copy));
+}
+
+void Mask::take(detail::FunctionTrace& trace, detail::Handle result) {
+  predicate_ = std::make_shared<const mask::Pointwise>(trace.finish(result));
+}
+
+Mask operator&(const Mask& a, const Mask& b) { return Mask(mask::both(*a.predicate_, *b.predicate_)); }
+Mask operator|(const Mask& a, const Mask& b) { return Mask(mask::either(*a.predicate_, *b.predicate_)); }
+Mask operator~(const Mask& a) { return Mask(mask::negated(*a.predicate_)); }
+
+}  // namespace tessera

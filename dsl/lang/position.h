@@ -1,0 +1,100 @@
+// Where things are: token indices in masks, scores and kernels; the tile that a loop is at.
+//
+//   in masks and scores   Position q, Position k        scalars: one query, one key
+//                         At at                         at.head, at.batch, at.query_length, at.key_length
+//   in kernels            positions<Query>()            Tile<i32, Query>: token indices of the program's tile
+//                         positions(t)                  Tile<i32, Key>: token indices of the loop's tile t
+//                         index<Head>(), length<Key>()  Tile<i32>: the program's own head; how many keys there are
+//
+// positions<Query>() - positions(t) does not compile: neither side has the other's axes. Distances of a query and a key are
+// what masks and scores are for: a predicate is known to the geometry, an i32 tile is not.
+#pragma once
+
+#include <tessera/dsl/lang/tile.h>
+
+namespace tessera {
+
+// A token index, or anything computed from one.
+using Position = Tile<i32>;
+
+// What a mask or score may read beside its query and key. Lengths are those of the call.
+struct At {
+  Position head, batch, query_length, key_length;
+};
+
+namespace detail {
+
+// The axis a mask pairs with the looped one.
+template <class A>
+struct Counterpart {
+  using type = void;
+};
+template <>
+struct Counterpart<Key> {
+  using type = Query;
+};
+template <>
+struct Counterpart<Query> {
+  using type = Key;
+};
+
+// i1[Query, Key]: where the loop's mask holds, and both tokens exist.
+template <class Looped>
+struct Allowed : NoBranch<Allowed<Looped>> {
+  using Other = typename Counterpart<Looped>::type;
+  using axes = std::conditional_t<std::is_same_v<Looped, Query>, Axes<Looped, Other>, Axes<Other, Looped>>;
+  static constexpr DType dtype = i1;
+  using bound_value = void;
+  Handle tile;
+  int function;
+
+  Allowed(Handle t, int f) : tile(t), function(f) {}
+  Handle lower(SourceLoc loc) const { return allowed(function, axis<Looped>(), axis<Other>(), tile, loc); }
+};
+
+template <class A, bool HasCounterpart = !std::is_void_v<typename Counterpart<A>::type>>
+struct TileIndexBase {
+  TileIndexBase(Handle, int) {}
+};
+template <class A>
+struct TileIndexBase<A, true> {
+  Allowed<A> allowed;
+  TileIndexBase(Handle tile, int function) : allowed(tile, function) {}
+};
+
+}  // namespace detail
+
+// The tile of axis A that a loop is at. Of Key (and Query) it also has `.allowed`.
+template <AxisType A>
+class TileIndex : public detail::TileIndexBase<A> {
+ public:
+  TileIndex(detail::Handle tile, int function) : detail::TileIndexBase<A>(tile, function), tile_(tile) {}
+  detail::Handle handle() const { return tile_; }
+
+ private:
+  detail::Handle tile_;
+};
+using KeyTile = TileIndex<Key>;
+using QueryTile = TileIndex<Query>;
+
+template <AxisType A>
+Tile<i32, A> positions(SourceLoc loc = SourceLoc::here()) {
+  return Tile<i32, A>::of(detail::grid_positions(detail::axis<A>(), loc));
+}
+template <AxisType A>
+Tile<i32, A> positions(const TileIndex<A>& tile, SourceLoc loc = SourceLoc::here()) {
+  return Tile<i32, A>::of(detail::tile_positions(detail::axis<A>(), tile.handle(), loc));
+}
+
+// The program's index along a grid axis that no tensor lists: index<Head>(), index<Batch>().
+template <AxisType A>
+Tile<i32> index(SourceLoc loc = SourceLoc::here()) {
+  return Tile<i32>::of(detail::index(detail::axis<A>(), loc));
+}
+// Elements along an axis, at the call.
+template <AxisType A>
+Tile<i32> length(SourceLoc loc = SourceLoc::here()) {
+  return Tile<i32>::of(detail::length(detail::axis<A>(), loc));
+}
+
+}  // namespace tessera

@@ -1,0 +1,64 @@
+// Lesson 3. A kernel of your own: a program for one tile, with axes that have names. There is no thread index, no barrier
+// and no shared memory in it; where its tiles lie and how they get there is the compiler's business.
+//
+// Attention with a sigmoid in place of the softmax: every score is weighted on its own, nothing is normalised.
+#include <cstdio>
+
+#include <tessera/dsl/ir/interpret.h>
+#include <tessera/dsl/ir/print.h>
+#include <tessera/dsl/lang/lang.h>
+
+#include "support.h"
+
+using namespace tessera;
+
+namespace {
+
+// What the kernel is called with. SigmoidArgs<traced, T> stands for values of the program, SigmoidArgs<bound, T> holds the
+// memory and numbers of a call.
+template <class Stage, DType T>
+struct SigmoidArgs {
+  TESSERA_STRUCT(SigmoidArgs,
+    (In<Stage, T, Query, Depth>, q), (In<Stage, T, Key, Depth>, k), (In<Stage, T, Key, Value>, v),
+    (Out<Stage, T, Query, Value>, o), (Scalar<Stage, f32>, scale));
+};
+
+const auto sigmoid_attention = kernel(grid<Query, Head, Batch>, []<DType T>(SigmoidArgs<traced, T> a, Mask mask) {
+  Tile<T, Query, Depth> q = load(a.q);
+  Tile<f32, Query, Value> zero = 0;
+  auto sum = over<Key>(mask, zero, [&](KeyTile t, Tile<f32, Query, Value> acc) {
+    Tile<f32, Query, Key> score = dot(q, load(a.k, t)) * a.scale;
+    Tile<f32, Query, Key> weight = where(t.allowed, 1 / (1 + exp(-score)), 0);
+    return let(acc + dot(cast<T>(weight), load(a.v, t)));
+  });
+  store(a.o, cast<T>(sum));
+}).named("sigmoid_attention");
+
+double by_definition(const example::Tensor& q, const example::Tensor& k, const example::Tensor& v, std::int64_t head,
+                     std::int64_t query, std::int64_t column, double scale) {
+  double sum = 0;
+  for (std::int64_t key = 0; key <= query; ++key) {
+    sum += 1 / (1 + std::exp(-scale * example::dot(q.row(head, query), k.row(head, key)))) * v.row(head, key)[column];
+  }
+  return sum;
+}
+
+}  // namespace
+
+int main() {
+  // The lambda runs once for these element types and this mask. What it did is now a program that can be read.
+  Traced program = sigmoid_attention.trace<bf16>(Mask(causal));
+  std::puts(ir::print(program.kernel).c_str());
+
+  auto q = example::Tensor::random(2, 300, 64, 1), k = example::Tensor::random(2, 300, 64, 2);
+  auto v = example::Tensor::random(2, 300, 64, 3), o = example::Tensor(2, 300, 64);
+  const SigmoidArgs<bound, bf16> call{.q = q.view(), .k = k.view(), .v = v.view(), .o = o.view(), .scale = 0.125};
+  ir::interpret(program.kernel, ir::bind(program.kernel, arguments(call, program.kernel)));
+
+  double error = 0;
+  for (std::int64_t query = 0; query < 300; query += 11) {
+    error = std::max(error, std::abs(by_definition(q, k, v, 1, query, 5, 0.125) - o.row(1, query)[5]));
+  }
+  std::printf("largest error against fp64: %.2e\n", error);
+  example::check(error < 0.2, "sums of up to 300 weighted values, to the precision of bf16");
+}

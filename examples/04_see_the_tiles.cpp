@@ -1,0 +1,84 @@
+// Lesson 4. What geometry makes of a mask, as a picture: the tiles that are skipped, full, or decided by the predicate.
+//
+//   04_see_the_tiles FOLDER      writes FOLDER/tiles.svg
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <tessera/attention.h>
+#include <tessera/dsl/mask/planner.h>
+
+#include "support.h"
+
+using namespace tessera;
+
+namespace {
+
+constexpr int kTokens = 4096, kTile = 128, kTiles = kTokens / kTile, kSquare = 5;
+
+enum Kind { empty, partial, full_tile };
+
+// The kind of every tile, row by row. The plan lists those to visit; it is made from intervals, not from 4096 x 4096 pairs.
+std::vector<Kind> tiles_of(const Mask& mask) {
+  const mask::Plan plan = mask::make_plan(mask.predicate(), {.query_length = kTokens,
+                                                             .key_length = kTokens,
+                                                             .query_tile = kTile,
+                                                             .key_tile = kTile,
+                                                             .allow_spans = false});
+  std::vector<Kind> kinds(kTiles * kTiles, empty);
+  for (int row = 0; row < kTiles; ++row) {
+    const int first = plan.list.rows[3 * row], partials = plan.list.rows[3 * row + 1], fulls = plan.list.rows[3 * row + 2];
+    for (int i = 0; i < partials + fulls; ++i) {
+      kinds[row * kTiles + plan.list.tiles[first + i]] = i < partials ? partial : full_tile;
+    }
+  }
+  return kinds;
+}
+
+std::string draw(const std::string& name, const std::vector<Kind>& kinds, int left) {
+  const int side = kTiles * kSquare;
+  std::string svg = fmt::format("<g transform=\"translate({},26)\">\n<rect width=\"{}\" height=\"{}\" class=\"skipped\"/>\n",
+                                left, side, side);
+  int visited = 0;
+  for (int i = 0; i < kTiles * kTiles; ++i) {
+    if (kinds[i] == empty) continue;
+    ++visited;
+    svg += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"{}\"/>\n", i % kTiles * kSquare,
+                       i / kTiles * kSquare, kSquare - 1, kSquare - 1, kinds[i] == partial ? "partial" : "full");
+  }
+  return svg + fmt::format("<text x=\"0\" y=\"-8\">{}</text>\n<text x=\"0\" y=\"{}\">{:.1f} % of the tiles visited</text>\n</g>\n",
+                           name, side + 16, 100.0 * visited / (kTiles * kTiles));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  example::check(argc == 2, "04_see_the_tiles FOLDER");
+  Table doc(document_ids({900, 300, 1500, 196, 1200}));
+  Grid image{64, 64};
+  const std::pair<const char*, Mask> masks[] = {
+      {"window of 1024", window(1023, 0)},
+      {"sinks and window", causal & (sinks(4) | window(511, 0))},
+      {"documents", causal & [doc](Position q, Position k) { return doc[q] == doc[k]; }},
+      {"17 x 17 of a 64 x 64 image", [image](Position q, Position k) {
+         auto [qy, qx] = image(q);
+         auto [ky, kx] = image(k);
+         return abs(qy - ky) <= 8 && abs(qx - kx) <= 8;
+       }}};
+
+  std::string svg =
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 730 212\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<style>.skipped{fill:#fff;stroke:#bbb}.partial{fill:#9cc4e4}.full{fill:#1b4f72}text{fill:#777}</style>\n";
+  int left = 5;
+  for (const auto& [name, mask] : masks) {
+    const auto kinds = tiles_of(mask);
+    example::check(std::count(kinds.begin(), kinds.end(), empty) > kTiles * kTiles / 2, "most tiles are skipped");
+    svg += draw(name, kinds, left);
+    left += 185;
+  }
+  const std::string path = std::string(argv[1]) + "/tiles.svg";
+  std::ofstream(path) << svg << "</svg>\n";
+  std::printf("%s\n", path.c_str());
+}

@@ -1,0 +1,47 @@
+// The parameters of a compiled kernel, filled in for one set of shapes. What changes between calls of the same shapes
+// (addresses, scalars) is replaced in place; the rest was worked out once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <tessera/backend/artifact.h>
+#include <tessera/dsl/ir/arguments.h>
+#include <tessera/runtime/tensor_map.h>
+
+namespace tessera::library {
+
+class LaunchImage {
+ public:
+  // `kernel` is what the artifact was compiled from, up to placement; `zeros` as runtime::encode wants it.
+  // UserErrors for what tensor maps cannot describe.
+  LaunchImage(const backend::Artifact& artifact, const ir::Kernel& kernel, const ir::Binding& binding, std::uint64_t zeros);
+  LaunchImage(const LaunchImage&) = delete;
+
+  void set_pointer(int param, const void* data);  // nothing to do when it is the same as before
+  void set_scalar(int param, double value);
+
+  std::int64_t programs() const { return programs_; }  // blocks of the launch; 0: nothing to compute
+  void** parameters() { return addresses_.data(); }
+
+ private:
+  struct Place {  // where a parameter's address or value goes
+    int param;
+    int map = -1;    // index of maps_, or
+    int word = -1;   // index of words_
+  };
+  void fill(const backend::Slot& slot, const ir::Kernel& kernel, const ir::Binding& binding);
+  void fill_tensor_map(const backend::Slot& slot, const ir::Kernel& kernel, const View& view);
+
+  std::uint64_t zeros_;
+  std::int64_t programs_ = 1;
+  std::vector<runtime::cu::TensorMap> maps_;
+  std::vector<runtime::TensorView> views_;  // what maps_ were encoded from
+  std::vector<std::uint64_t> words_;
+  std::vector<void*> addresses_;            // of each parameter, in order
+  std::vector<Place> pointers_, scalars_;
+  std::vector<DType> scalar_types_;         // one a place of scalars_
+  std::vector<const void*> current_;        // by parameter: the address the image holds
+};
+
+}  // namespace tessera::library

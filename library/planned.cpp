@@ -1,0 +1,166 @@
+#include <tessera/library/planned.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include <tessera/dsl/ir/print.h>
+#include <tessera/dsl/passes/simplify.h>
+#include <tessera/dsl/passes/tile_by_mask.h>
+#include <tessera/library/forward.h>
+
+namespace tessera::library {
+
+namespace {
+
+using Kind = ParameterSource::Kind;
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+Traced trace(const AttentionOptions& options, const ForwardOptions& forward_options) {
+  return options.dtype == DType::f16 ? forward.trace<f16>(options.mask, options.scores, forward_options)
+                                     : forward.trace<bf16>(options.mask, options.scores, forward_options);
+}
+
+bool reads_argument(const ir::Function& function, int argument) {
+  ir::Value wanted = function.graph.entry.args[static_cast<std::size_t>(argument)];
+  return std::any_of(function.graph.entry.ops.begin(), function.graph.entry.ops.end(), [&](const ir::Op& op) {
+    return std::find(op.operands.begin(), op.operands.end(), wanted) != op.operands.end();
+  });
+}
+
+// The parameters of the forward program itself, by the names of its argument struct.
+Kind tensor_kind(const std::string& name) {
+  constexpr std::pair<const char*, Kind> kinds[] = {{"q", Kind::q},     {"k", Kind::k},         {"v", Kind::v},
+                                                    {"o", Kind::o},     {"lse", Kind::lse},     {"scale", Kind::scale},
+                                                    {"key_lengths", Kind::key_lengths}};
+  for (const auto& [text, kind] : kinds) {
+    if (name == text) return kind;
+  }
+  throw InternalError("the forward program has a parameter '" + name + "' that no call gives");
+}
+
+ParameterSource captured_source(const ir::Param& param, const mask::Capture& capture) {
+  if (param.kind == ir::ParamKind::scalar) return {Kind::named_scalar, param.name, nullptr, capture.value};
+  if (!capture.table) return {Kind::named_table, param.name, nullptr};
+  return {Kind::captured, param.name, capture.table};
+}
+
+std::shared_ptr<const mask::TableData> as_table(std::vector<std::int32_t> values) {
+  if (values.empty()) values.push_back(0);  // never read; a table has an address
+  auto size = static_cast<std::int64_t>(values.size());
+  return mask::TableData::make(std::move(values), {size});
+}
+
+// Sources in the order in which tile_by_mask leaves the parameters: the program's, those of its functions, the plan's list.
+std::vector<ParameterSource> list_sources(const TracedAttention& traced, mask::Plan& plan, bool has_list) {
+  std::vector<ParameterSource> sources;
+  for (const ir::Param& param : traced.program.kernel.params) sources.push_back({tensor_kind(param.name), param.name, nullptr});
+  for (const mask::Pointwise& function : traced.program.functions) {
+    for (std::size_t i = 0; i < function.captures.size(); ++i) {
+      sources.push_back(captured_source(function.function.params[i], function.captures[i]));
+    }
+  }
+  if (!has_list) return sources;
+  bool has_classes = !plan.list.class_of.empty();
+  sources.push_back({Kind::captured, passes::kListTables[0], as_table(std::move(plan.list.rows))});
+  sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(plan.list.tiles))});
+  if (has_classes) sources.push_back({Kind::captured, passes::kListTables[2], as_table(std::move(plan.list.class_of))});
+  plan.list = {};
+  return sources;
+}
+
+void check_sources(const ir::Kernel& tiled, const std::vector<ParameterSource>& sources) {
+  bool same = tiled.params.size() == sources.size();
+  for (std::size_t i = 0; same && i < sources.size(); ++i) {
+    bool scalar = sources[i].kind == Kind::scale || sources[i].kind == Kind::named_scalar;
+    same = scalar == (tiled.params[i].kind == ir::ParamKind::scalar);
+  }
+  if (!same) throw InternalError("the tiled kernel's parameters are not those of the program, its functions and its plan", print(tiled));
+}
+
+bool is_list(const mask::Plan& plan) {
+  for (const mask::Pass& pass : plan.passes) {
+    for (const mask::Source& source : pass.sources) {
+      if (std::holds_alternative<mask::List>(source.schedule)) return true;
+    }
+  }
+  return false;
+}
+
+// With key lengths that only the device knows, any tile may turn out to reach past a sequence's end.
+void make_all_partial(mask::Plan& plan) {
+  for (std::size_t row = 0; row + 2 < plan.list.rows.size(); row += 3) {
+    plan.list.rows[row + 1] += plan.list.rows[row + 2];
+    plan.list.rows[row + 2] = 0;
+  }
+  for (mask::Pass& pass : plan.passes) {
+    for (mask::Source& source : pass.sources) {
+      source.counts.partial += source.counts.full;
+      source.counts.full = 0;
+    }
+  }
+}
+
+}  // namespace
+
+mask::PlanRequest request_of(const PlanInput& input) {
+  mask::PlanRequest request;
+  request.query_length = input.shapes.query_length;
+  request.key_length = input.shapes.key_length;
+  request.heads = input.shapes.heads;
+  request.batch = input.shapes.batch;
+  request.query_tile = input.tile.query;
+  request.key_tile = input.tile.key;
+  request.scalars = input.scalars;
+  request.key_lengths = input.key_lengths;
+  return request;
+}
+
+TracedAttention trace_attention(const AttentionOptions& options, bool lse, bool bounded) {
+  auto start = Clock::now();
+  TracedAttention result;
+  result.program = trace(options, {.lse = lse, .key_lengths = bounded});
+  result.program.kernel = passes::simplify(result.program.kernel);
+  result.plan_reads_key_length = reads_argument(options.mask.predicate().function, ir::Function::key_length);
+  result.ms = ms_since(start);
+  return result;
+}
+
+bool Planned::serves(const PlanInput& call) const {
+  auto same_scalars = [&] {
+    return std::equal(call.scalars.begin(), call.scalars.end(), input.scalars.begin(), input.scalars.end(),
+                      [](const mask::NamedScalar& a, const mask::NamedScalar& b) { return a.name == b.name && a.value == b.value; });
+  };
+  return call.shapes == input.shapes && (!list || (same_scalars() && call.key_lengths == input.key_lengths));
+}
+
+std::shared_ptr<const Planned> make_planned(const AttentionOptions& options, const TracedAttention& traced, PlanInput input,
+                                            SourceLoc loc) {
+  auto start = Clock::now();
+  auto planned = std::make_shared<Planned>();
+  planned->plan = mask::make_plan(options.mask.predicate(), request_of(input));
+  planned->list = is_list(planned->plan);
+  if (planned->list && input.shapes.key_lengths && input.key_lengths.empty()) {
+    if (traced.plan_reads_key_length) {
+      throw UserError(loc, "key_lengths is in device memory, and this mask needs them on the host: it depends on the number of keys and "
+                           "has no closed form (" + planned->plan.reason + ")",
+                      "give key_lengths in host memory");
+    }
+    make_all_partial(planned->plan);
+  }
+  passes::Tiling tiling;
+  tiling.whole = {{ir::Axis::named("Depth"), options.head_dim}, {ir::Axis::named("Value"), options.value_dim}};
+  planned->tiled = passes::simplify(passes::tile_by_mask(traced.program.kernel, &planned->plan, tiling));
+  planned->text = ir::print(planned->tiled);
+  planned->sources = list_sources(traced, planned->plan, planned->list);
+  check_sources(planned->tiled, planned->sources);
+  planned->input = std::move(input);
+  planned->trace_ms = traced.ms;
+  planned->plan_ms = ms_since(start);
+  return planned;
+}
+
+}  // namespace tessera::library

@@ -1,0 +1,22 @@
+// What a tensor must look like for kernels to read it in place. The rules are the GPU's (16-byte units, the last dim
+// packed) and hold for host memory too: a call that works on the CPU works on the GPU.
+#pragma once
+
+#include <string>
+
+#include <tessera/dsl/ir/arguments.h>
+
+namespace tessera::library {
+
+// Throws UserError unless dtype and rank are as wanted. `dims` names them: "batch, heads, length, dim".
+void check_view(const std::string& name, const View& view, DType dtype, std::size_t rank, const char* dims, SourceLoc loc);
+
+// Rows that are read in 16-byte units: address and strides are multiples of it, the last dim has stride 1.
+void check_alignment(const std::string& name, const View& view, SourceLoc loc);
+
+// Elements of an output must be different places: no stride 0 and no overlap between dims.
+void check_output(const std::string& name, const View& view, SourceLoc loc);
+
+std::string shape_text(const View& view);  // "[2, 8, 512, 64]"
+
+}  // namespace tessera::library

@@ -1,0 +1,11 @@
+# What README.md says is true: its programs run, its excerpts are excerpts, its commands work.
+if(TESSERA_SANITIZE OR NOT TARGET tessera_cli)
+  return()
+endif()
+add_test(NAME readme_programs
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/programs.sh ${PROJECT_SOURCE_DIR} ${CMAKE_CXX_COMPILER}
+                 ${CMAKE_CURRENT_BINARY_DIR}/install/prefix ${CMAKE_INSTALL_LIBDIR} ${CMAKE_CURRENT_BINARY_DIR}/readme)
+add_test(NAME readme_commands
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/commands.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE_DIR:tessera_cli>)
+set_tests_properties(readme_programs PROPERTIES FIXTURES_REQUIRED installation)
+set_tests_properties(readme_programs readme_commands PROPERTIES LABELS readme)

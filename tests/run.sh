@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything and runs the tests:   tests/run.sh [arguments of ctest]
+#
+#   RUN_SANITIZE=1         the unit tests alone, under the address and undefined-behaviour sanitizers
+#   RUN_WERROR=1           warnings are errors
+#   RUN_BUILD_DIR=folder   where to build (build, or build-sanitize)
+#   RUN_JOBS=n             compilers and tests at a time (one per core)
+#
+# Tests that need a GPU skip where there is none, and say so.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/support/setup.sh"
+
+jobs=${RUN_JOBS:-$(nproc)}
+options=(-DTESSERA_WERROR="$([ -n "${RUN_WERROR:-}" ] && echo ON || echo OFF)")
+tests=(--output-on-failure --no-tests=error --parallel "$jobs")
+
+install_packages "${build_packages[@]}" doctest-dev clang-14
+
+if [ -n "${RUN_SANITIZE:-}" ]; then
+  build=${RUN_BUILD_DIR:-$root/build-sanitize}
+  # Optimised for compile time; LLVM, which is not instrumented, stays out of the way of the leak checker.
+  configure "$build" -DTESSERA_SANITIZE=address,undefined -DTESSERA_EXAMPLES=OFF -DCMAKE_CXX_FLAGS_RELEASE=-O1 "${options[@]}"
+  say "building the unit tests under sanitizers"
+  cmake --build "$build" --parallel "$jobs" --target unit_tests
+  export ASAN_OPTIONS=${ASAN_OPTIONS:-strict_string_checks=1:detect_stack_use_after_return=1}
+  export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
+  ctest --test-dir "$build" "${tests[@]}" --label-regex '^unit$' "$@"
+else
+  build=${RUN_BUILD_DIR:-$root/build}
+  configure "$build" "${options[@]}"
+  say "building"
+  cmake --build "$build" --parallel "$jobs"
+  ctest --test-dir "$build" "${tests[@]}" "$@"
+fi
