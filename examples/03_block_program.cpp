@@ -1,12 +1,8 @@
 // Lesson 3. A kernel of your own: a program for one tile, with axes that have names. There is no thread index, no barrier
 // and no shared memory in it; where its tiles lie and how they get there is the compiler's business.
-//
-// Attention with a sigmoid in place of the softmax: every score is weighted on its own, nothing is normalised.
 #include <cstdio>
 
-#include <tessera/dsl/ir/interpret.h>
-#include <tessera/dsl/ir/print.h>
-#include <tessera/dsl/lang/lang.h>
+#include <tessera/tessera.h>
 
 #include "support.h"
 
@@ -23,6 +19,7 @@ struct SigmoidArgs {
     (Out<Stage, T, Query, Value>, o), (Scalar<Stage, f32>, scale));
 };
 
+// Attention with a sigmoid in place of the softmax: every score is weighted on its own, nothing is normalised.
 const auto sigmoid_attention = kernel(grid<Query, Head, Batch>, []<DType T>(SigmoidArgs<traced, T> a, Mask mask) {
   Tile<T, Query, Depth> q = load(a.q);
   Tile<f32, Query, Value> zero = 0;
@@ -46,14 +43,18 @@ double by_definition(const example::Tensor& q, const example::Tensor& k, const e
 }  // namespace
 
 int main() {
-  // The lambda runs once for these element types and this mask. What it did is now a program that can be read.
-  Traced program = sigmoid_attention.trace<bf16>(Mask(causal));
-  std::puts(ir::print(program.kernel).c_str());
+  // The lambda runs once, for these element types and this mask; what it did is a program without sizes. A Program gives it
+  // tiles, and plans it for the lengths of each call.
+  Program program(sigmoid_attention.trace<bf16>(Mask(causal)),
+                  {.tiles = {{"Query", 128}, {"Key", 128}}, .whole = {{"Depth", 64}, {"Value", 64}}});
 
   auto q = example::Tensor::random(2, 300, 64, 1), k = example::Tensor::random(2, 300, 64, 2);
   auto v = example::Tensor::random(2, 300, 64, 3), o = example::Tensor(2, 300, 64);
-  const SigmoidArgs<bound, bf16> call{.q = q.view(), .k = k.view(), .v = v.view(), .o = o.view(), .scale = 0.125};
-  ir::interpret(program.kernel, ir::bind(program.kernel, arguments(call, program.kernel)));
+  program(SigmoidArgs<bound, bf16>{.q = q.view(), .k = k.view(), .v = v.view(), .o = o.view(), .scale = 0.125});
+
+  // As written, and with its tiles: a loop over those that need no predicate, and one over those on the diagonal.
+  std::puts(program.ir(ir::Stage::traced).c_str());
+  std::puts(program.ir(ir::Stage::tiled).c_str());
 
   double error = 0;
   for (std::int64_t query = 0; query < 300; query += 11) {

@@ -22,11 +22,11 @@ enum Kind { empty, partial, full_tile };
 
 // The kind of every tile, row by row. The plan lists those to visit; it is made from intervals, not from 4096 x 4096 pairs.
 std::vector<Kind> tiles_of(const Mask& mask) {
-  const mask::Plan plan = mask::make_plan(mask.predicate(), {.query_length = kTokens,
-                                                             .key_length = kTokens,
-                                                             .query_tile = kTile,
-                                                             .key_tile = kTile,
-                                                             .allow_spans = false});
+  mask::PlanRequest request;
+  request.query_length = request.key_length = kTokens;
+  request.query_tile = request.key_tile = kTile;
+  request.allow_spans = false;
+  const mask::Plan plan = mask::make_plan(mask.predicate(), request);
   std::vector<Kind> kinds(kTiles * kTiles, empty);
   for (int row = 0; row < kTiles; ++row) {
     const int first = plan.list.rows[3 * row], partials = plan.list.rows[3 * row + 1], fulls = plan.list.rows[3 * row + 2];

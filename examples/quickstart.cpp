@@ -1,67 +1,104 @@
-// Sliding-window attention over the Q, K and V of a real language model: where it ran, how far it is from the same
-// computation in fp64, what the mask's geometry allowed to skip, and where every stage of the compiler can be read.
+// Sliding-window attention over the Q, K and V of a real language model: where it ran, what the mask's geometry allowed to
+// skip, how far it is from the same computation in fp64, and where each stage of the compiler can be read.
 //
 //   quickstart INPUT.safetensors OUTPUT_FOLDER [WINDOW]
-//
-// The tensors stay in host memory unless there is a GPU: then they are copied there, and the call is the same.
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <tessera/attention.h>
-#include <tessera/tensors.h>
+#include <tessera/library/devices.h>
+#include <tessera/runtime/memory.h>
+#include <tessera/tessera.h>
+
+#include "support.h"
 
 using namespace tessera;
 
 namespace {
 
-// One query's attention over keys [first, q], in fp64.
-std::vector<double> reference(const HostTensor& q, const HostTensor& k, const HostTensor& v, std::int64_t head,
-                              std::int64_t kv_head, std::int64_t query, std::int64_t first) {
-  const std::int64_t depth = q.shape[3];
-  std::vector<double> weights, out(static_cast<std::size_t>(depth), 0.0);
-  for (std::int64_t key = first; key <= query; ++key) {
-    double score = 0;
-    for (std::int64_t d = 0; d < depth; ++d) score += q.at({0, head, query, d}) * k.at({0, kv_head, key, d});
-    weights.push_back(score / std::sqrt(static_cast<double>(depth)));
-  }
-  const double largest = *std::max_element(weights.begin(), weights.end());
-  double sum = 0;
-  for (double& weight : weights) sum += weight = std::exp(weight - largest);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const auto key = first + static_cast<std::int64_t>(i);
-    for (std::int64_t d = 0; d < depth; ++d) out[d] += weights[i] / sum * v.at({0, kv_head, key, d});
-  }
-  return out;
+example::Tensor tensor_of(SafeTensors& file, const std::string& name, const std::string& path) {
+  const HostTensor& from = file.at(name, path);  // [1, heads, tokens, dim]
+  example::Tensor tensor(from.shape.at(1), from.shape.at(2), from.shape.at(3));
+  std::memcpy(tensor.bits.data(), from.data.data(), from.data.size());
+  return tensor;
 }
 
-double largest_error(const HostTensor& q, const HostTensor& k, const HostTensor& v, const HostTensor& o, int window) {
-  double error = 0;
-  const std::int64_t heads = q.shape[1], group = heads / k.shape[1];
-  for (std::int64_t head = 0; head < heads; ++head) {
-    for (std::int64_t query = 0; query < q.shape[2]; ++query) {
-      const auto exact = reference(q, k, v, head, head / group, query, std::max<std::int64_t>(0, query - window + 1));
-      for (std::int64_t d = 0; d < q.shape[3]; ++d) error = std::max(error, std::abs(exact[d] - o.at({0, head, query, d})));
+// A copy of a tensor in the GPU's memory.
+struct OnDevice {
+  OnDevice(const runtime::Device& device, example::Tensor& tensor)
+      : host(tensor), buffer(device, static_cast<std::int64_t>(tensor.bits.size() * sizeof(tensor.bits[0]))) {
+    runtime::copy_to_device(device, buffer.address(), host.bits.data(), buffer.bytes());
+  }
+  View view() const {
+    View view = host.view();
+    view.data = buffer.data();
+    view.memory = Memory::device;
+    return view;
+  }
+  void fetch() const { runtime::copy_to_host(buffer.device(), host.bits.data(), buffer.address(), buffer.bytes()); }
+
+  example::Tensor& host;
+  runtime::DeviceBuffer buffer;
+};
+
+// Runs where its tensors are: on the GPU if there is one, else here, by interpretation.
+void run(Attention& attend, example::Tensor& q, example::Tensor& k, example::Tensor& v, example::Tensor& o) {
+  if (const runtime::Device* device = library::default_device()) {
+    const OnDevice dq(*device, q), dk(*device, k), dv(*device, v), result(*device, o);
+    attend({.q = dq.view(), .k = dk.view(), .v = dv.view(), .o = result.view()});
+    result.fetch();
+  } else {
+    fmt::print("no GPU is used: {}\n", library::why_no_device());
+    attend({.q = q.view(), .k = k.view(), .v = v.view(), .o = o.view()});
+  }
+}
+
+void write_stages(const Attention& attend, const std::filesystem::path& folder) {
+  const std::pair<const char*, std::function<std::string()>> stages[] = {
+      {"traced.ir", [&] { return attend.ir(ir::Stage::traced); }},
+      {"tiled.ir", [&] { return attend.ir(ir::Stage::tiled); }},
+      {"placed.ir", [&] { return attend.ir(ir::Stage::placed); }},
+      {"kernel.ll", [&] { return attend.llvm_ir(); }},
+      {"kernel.ptx", [&] { return attend.ptx(); }},
+      {"kernel.cubin", [&] { return attend.cubin(); }}};
+  std::filesystem::create_directories(folder);
+  fmt::print("\nevery stage of the compiler is in {}\n", folder.string());
+  for (const auto& [name, text] : stages) {
+    try {
+      std::ofstream(folder / name, std::ios::binary) << text();
+      fmt::print("  {}\n", name);
+    } catch (const UserError& error) {
+      std::filesystem::remove(folder / name);
+      fmt::print("  no {}: {}\n", name, error.what());
     }
   }
-  return error;
-}
-
-void save(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-  fmt::print("  {:<12} {}\n", path.filename().string(), path.string());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc < 3) throw std::invalid_argument("quickstart INPUT.safetensors OUTPUT_FOLDER [WINDOW]");
-  const std::filesystem::path folder = argv[2];
-  const int window_size = argc > 3 ? std::atoi(argv[3]) : 256;
-  std::filesystem::create_directories(folder);
+  if (argc < 3) throw std::runtime_error("quickstart INPUT.safetensors OUTPUT_FOLDER [WINDOW]");
+  const std::string input = argv[1];
+  const int width = argc > 3 ? std::atoi(argv[3]) : 256;
+
+  SafeTensors file = SafeTensors::read(input);
+  auto q = tensor_of(file, "q", input), k = tensor_of(file, "k", input), v = tensor_of(file, "v", input);
+  auto o = example::Tensor(q.heads, q.tokens, v.dim);
+  fmt::print("{}: {} tokens, {} query heads, {} key heads, head dim {}\n", input, q.tokens, q.heads, k.heads, q.dim);
+
+  Mask recent = [width](Position q, Position k) { return k <= q && q - k < width; };
+  Attention attend({.mask = recent, .dtype = bf16, .head_dim = static_cast<int>(q.dim)});
+  run(attend, q, k, v, o);
+  fmt::print("{}\n", attend.explain());
+
+  const double error = example::largest_error(q, k, v, o, [width](auto i, auto j) { return j <= i && i - j < width; });
+  fmt::print("largest error against fp64: {:.2e}\n", error);
+  write_stages(attend, argv[2]);
+  return error < 0.02 ? 0 : 1;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "{}\n", error.what());
+  return 1;
 }

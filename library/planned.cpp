@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <tessera/dsl/ir/print.h>
+#include <tessera/dsl/ir/rewrite.h>
 #include <tessera/dsl/passes/simplify.h>
-#include <tessera/dsl/passes/tile_by_mask.h>
 #include <tessera/library/forward.h>
 
 namespace tessera::library {
@@ -31,8 +31,8 @@ bool reads_argument(const ir::Function& function, int argument) {
   });
 }
 
-// The parameters of the forward program itself, by the names of its argument struct.
-Kind tensor_kind(const std::string& name) {
+// The parameters of the forward program, by the names of its argument struct.
+Kind kind_named(const std::string& name) {
   constexpr std::pair<const char*, Kind> kinds[] = {{"q", Kind::q},     {"k", Kind::k},         {"v", Kind::v},
                                                     {"o", Kind::o},     {"lse", Kind::lse},     {"scale", Kind::scale},
                                                     {"key_lengths", Kind::key_lengths}};
@@ -48,26 +48,31 @@ ParameterSource captured_source(const ir::Param& param, const mask::Capture& cap
   return {Kind::captured, param.name, capture.table};
 }
 
-std::shared_ptr<const mask::TableData> as_table(std::vector<std::int32_t> values) {
-  if (values.empty()) values.push_back(0);  // never read; a table has an address
+// As a table of rows; one row of zeros, which is never read, where there are none: a table has an address.
+std::shared_ptr<const mask::TableData> as_table(std::vector<std::int32_t> values, std::int64_t columns) {
+  if (values.empty()) values.assign(static_cast<std::size_t>(columns), 0);
   auto size = static_cast<std::int64_t>(values.size());
-  return mask::TableData::make(std::move(values), {size});
+  return mask::TableData::make(std::move(values), columns == 1 ? std::vector{size} : std::vector{size / columns, columns});
 }
 
 // Sources in the order in which tile_by_mask leaves the parameters: the program's, those of its functions, the plan's list.
-std::vector<ParameterSource> list_sources(const TracedAttention& traced, mask::Plan& plan, bool has_list) {
+std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Plan& plan, bool has_list, std::int64_t heads) {
   std::vector<ParameterSource> sources;
-  for (const ir::Param& param : traced.program.kernel.params) sources.push_back({tensor_kind(param.name), param.name, nullptr});
-  for (const mask::Pointwise& function : traced.program.functions) {
+  for (const ir::Param& param : program.traced.kernel.params) {
+    Kind kind = program.attention ? kind_named(param.name) : Kind::argument;
+    auto index = static_cast<int>(sources.size());
+    sources.push_back({.kind = kind, .name = param.name, .table = nullptr, .index = index});
+  }
+  for (const mask::Pointwise& function : program.traced.functions) {
     for (std::size_t i = 0; i < function.captures.size(); ++i) {
       sources.push_back(captured_source(function.function.params[i], function.captures[i]));
     }
   }
   if (!has_list) return sources;
   bool has_classes = !plan.list.class_of.empty();
-  sources.push_back({Kind::captured, passes::kListTables[0], as_table(std::move(plan.list.rows))});
-  sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(plan.list.tiles))});
-  if (has_classes) sources.push_back({Kind::captured, passes::kListTables[2], as_table(std::move(plan.list.class_of))});
+  sources.push_back({Kind::captured, passes::kListTables[0], as_table(std::move(plan.list.rows), 3)});
+  sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(plan.list.tiles), 1)});
+  if (has_classes) sources.push_back({Kind::captured, passes::kListTables[2], as_table(std::move(plan.list.class_of), std::max<std::int64_t>(heads, 1))});
   plan.list = {};
   return sources;
 }
@@ -75,8 +80,9 @@ std::vector<ParameterSource> list_sources(const TracedAttention& traced, mask::P
 void check_sources(const ir::Kernel& tiled, const std::vector<ParameterSource>& sources) {
   bool same = tiled.params.size() == sources.size();
   for (std::size_t i = 0; same && i < sources.size(); ++i) {
-    bool scalar = sources[i].kind == Kind::scale || sources[i].kind == Kind::named_scalar;
-    same = scalar == (tiled.params[i].kind == ir::ParamKind::scalar);
+    bool table = sources[i].kind == Kind::captured || sources[i].kind == Kind::named_table;
+    bool scalar = sources[i].kind == Kind::named_scalar;
+    same = (!table || tiled.params[i].kind == ir::ParamKind::table) && (!scalar || tiled.params[i].kind == ir::ParamKind::scalar);
   }
   if (!same) throw InternalError("the tiled kernel's parameters are not those of the program, its functions and its plan", print(tiled));
 }
@@ -119,12 +125,32 @@ mask::PlanRequest request_of(const PlanInput& input) {
   return request;
 }
 
-TracedAttention trace_attention(const AttentionOptions& options, bool lse, bool bounded) {
+TracedProgram plannable(Traced traced, passes::Tiling tiling) {
+  TracedProgram result;
+  result.traced = std::move(traced);
+  result.traced.kernel = passes::simplify(result.traced.kernel);
+  result.tiling = std::move(tiling);
+  int function = -1;
+  ir::walk(result.traced.kernel.entry, [&](const ir::Op& op) {
+    if (op.code != ir::OpCode::over) return;
+    result.bounded = result.bounded || op.operands.size() > op.results.size();
+    if (op.index < 0) return;
+    if (function >= 0 && function != op.index) {
+      throw UserError(op.loc, "kernel '" + result.traced.kernel.name + "' has loops with different masks",
+                      "give its loops one mask, or write a kernel for each");
+    }
+    function = op.index;
+  });
+  if (function >= 0) result.mask = &result.traced.functions[static_cast<std::size_t>(function)];
+  return result;
+}
+
+TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bounded) {
   auto start = Clock::now();
-  TracedAttention result;
-  result.program = trace(options, {.lse = lse, .key_lengths = bounded});
-  result.program.kernel = passes::simplify(result.program.kernel);
-  result.plan_reads_key_length = reads_argument(options.mask.predicate().function, ir::Function::key_length);
+  passes::Tiling tiling;
+  tiling.whole = {{ir::Axis::named("Depth"), options.head_dim}, {ir::Axis::named("Value"), options.value_dim}};
+  TracedProgram result = plannable(trace(options, {.lse = lse, .key_lengths = bounded}), std::move(tiling));
+  result.attention = true;
   result.ms = ms_since(start);
   return result;
 }
@@ -137,28 +163,29 @@ bool Planned::serves(const PlanInput& call) const {
   return call.shapes == input.shapes && (!list || (same_scalars() && call.key_lengths == input.key_lengths));
 }
 
-std::shared_ptr<const Planned> make_planned(const AttentionOptions& options, const TracedAttention& traced, PlanInput input,
-                                            SourceLoc loc) {
+std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input, SourceLoc loc) {
   auto start = Clock::now();
   auto planned = std::make_shared<Planned>();
-  planned->plan = mask::make_plan(options.mask.predicate(), request_of(input));
-  planned->list = is_list(planned->plan);
-  if (planned->list && input.shapes.key_lengths && input.key_lengths.empty()) {
-    if (traced.plan_reads_key_length) {
-      throw UserError(loc, "key_lengths is in device memory, and this mask needs them on the host: it depends on the number of keys and "
-                           "has no closed form (" + planned->plan.reason + ")",
+  mask::Plan& plan = planned->plan;
+  if (program.mask) plan = mask::make_plan(*program.mask, request_of(input));
+  planned->list = is_list(plan);
+  if (planned->list && program.bounded && input.key_lengths.empty()) {
+    if (reads_argument(program.mask->function, ir::Function::key_length)) {
+      throw UserError(loc,
+                      fmt::format("the key lengths are in device memory, and this mask needs them on the host: it depends on the "
+                                  "number of keys and has no closed form ({})",
+                                  plan.reason),
                       "give key_lengths in host memory");
     }
-    make_all_partial(planned->plan);
+    make_all_partial(plan);
   }
-  passes::Tiling tiling;
-  tiling.whole = {{ir::Axis::named("Depth"), options.head_dim}, {ir::Axis::named("Value"), options.value_dim}};
-  planned->tiled = passes::simplify(passes::tile_by_mask(traced.program.kernel, &planned->plan, tiling));
+  const ir::Kernel& traced = program.traced.kernel;
+  planned->tiled = passes::simplify(passes::tile_by_mask(traced, program.mask ? &plan : nullptr, program.tiling));
   planned->text = ir::print(planned->tiled);
-  planned->sources = list_sources(traced, planned->plan, planned->list);
+  planned->sources = list_sources(program, plan, planned->list, input.shapes.heads);
   check_sources(planned->tiled, planned->sources);
   planned->input = std::move(input);
-  planned->trace_ms = traced.ms;
+  planned->trace_ms = program.ms;
   planned->plan_ms = ms_since(start);
   return planned;
 }

@@ -1,4 +1,4 @@
-// An attention program bound to the geometry of one set of shapes: the plan, the tiled kernel, and where each of its
+// A program bound to the geometry of one set of shapes: the plan, the tiled kernel, and where each of its
 // parameters comes from.
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include <tessera/dsl/lang/trace.h>
 #include <tessera/dsl/mask/planner.h>
+#include <tessera/dsl/passes/tile_by_mask.h>
 #include <tessera/library/attention_options.h>
 
 namespace tessera::library {
@@ -15,25 +16,32 @@ namespace tessera::library {
 // Where the kernel gets a parameter from at each call.
 struct ParameterSource {
   enum class Kind : std::uint8_t {
-    q, k, v, o, lse, scale,
-    key_lengths,
-    captured,      // `table`: data of the mask, of a score or of the plan
-    named_table,   // given at the call as `name`
-    named_scalar,  // given at the call as `name`, else `value`
+    q, k, v, o, lse, scale, key_lengths,  // of an attention call
+    argument,                             // of another program's call: argument `index`
+    captured,                             // `table`: data of the mask, of a score or of the plan
+    named_table,                          // given at the call as `name`
+    named_scalar,                         // given at the call as `name`, else `value`
   };
   Kind kind;
   std::string name;
   std::shared_ptr<const mask::TableData> table;
   double value = 0;
+  int index = -1;
 };
 
-// The program before it meets a plan. `lse` and `bounded` say which optional arguments it has.
-struct TracedAttention {
-  Traced program;   // simplified; functions[0] is the mask
-  double ms = 0;
-  bool plan_reads_key_length = false;  // the mask depends on how many keys there are
+// A program before it meets a plan.
+struct TracedProgram {
+  Traced traced;                       // simplified
+  const mask::Pointwise* mask = nullptr;  // of its loop over keys: one of traced.functions, or null
+  passes::Tiling tiling;
+  bool attention = false;              // its arguments are those of an attention call
+  bool bounded = false;                // it is told how many keys exist
+  double ms = 0;                       // it took to trace
 };
-TracedAttention trace_attention(const AttentionOptions& options, bool lse, bool bounded);
+
+// Simplifies a program and finds its mask. UserError when two loops have two masks: a kernel is planned for one.
+TracedProgram plannable(Traced traced, passes::Tiling tiling);
+TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bounded);
 
 struct PlanInput {
   AttentionShapes shapes;
@@ -41,15 +49,14 @@ struct PlanInput {
   std::vector<std::int64_t> key_lengths;  // where the host knows them
   backend::TileShape tile{};
 };
-
 mask::PlanRequest request_of(const PlanInput& input);
 
 struct Planned {
   PlanInput input;
-  mask::Plan plan;           // without its list, which is among the sources
+  mask::Plan plan;           // without its list, which is among the sources; no passes where the program has no mask
   ir::Kernel tiled;
   std::string text;          // print(tiled)
-  std::vector<ParameterSource> sources;
+  std::vector<ParameterSource> sources;  // one a parameter of `tiled`
   bool list = false;         // the plan reads a list
   double trace_ms = 0, plan_ms = 0;
 
@@ -57,7 +64,6 @@ struct Planned {
   bool serves(const PlanInput& call) const;
 };
 
-std::shared_ptr<const Planned> make_planned(const AttentionOptions& options, const TracedAttention& traced, PlanInput input,
-                                            SourceLoc loc);
+std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input, SourceLoc loc);
 
 }  // namespace tessera::library

@@ -27,7 +27,6 @@ class PatternValues {
       : pattern_(std::move(pattern)), values_(std::move(values)) {}
 
   int integer(const std::string& name) const;
-  double number(const std::string& name) const;
   std::vector<std::int64_t> integers(const std::string& name) const;  // "100,28,300"
   Align align(const std::string& name) const;                         // "bottom-right", "top-left"
   bool flag(const std::string& name) const;                           // "true", "false"

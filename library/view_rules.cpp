@@ -39,14 +39,19 @@ void check_view(const std::string& name, const View& view, DType dtype, std::siz
   check_null(name, view, loc);
 }
 
+void check_address(const char* name, const View& view, SourceLoc loc) {
+  auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % kUnit);
+  if (view.data != nullptr && past == 0) return;
+  if (view.elements() == 0) return;
+  check_null(name, view, loc);
+  throw UserError(loc, fmt::format("{} starts {} bytes past a multiple of 16", name, past),
+                  fmt::format("start it at a multiple of {} elements of a 16-byte aligned allocation", kUnit / bytes_of(view.dtype)));
+}
+
 void check_alignment(const std::string& name, const View& view, SourceLoc loc) {
   if (view.elements() == 0) return;
+  check_address(name.c_str(), view, loc);
   std::int64_t bytes = bytes_of(view.dtype), elements = kUnit / bytes;
-  auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % kUnit);
-  if (past != 0) {
-    throw UserError(loc, fmt::format("{} starts {} bytes past a multiple of 16", name, past),
-                    fmt::format("start it at a multiple of {} elements of a 16-byte aligned allocation", elements));
-  }
   std::size_t last = view.shape.size() - 1;
   if (view.shape[last] > 1 && view.strides[last] != 1) {
     throw UserError(loc, fmt::format("{} has stride {} along its last dim, must be 1", name, view.strides[last]),

@@ -14,6 +14,9 @@ void check_view(const std::string& name, const View& view, DType dtype, std::siz
 // Rows that are read in 16-byte units: address and strides are multiples of it, the last dim has stride 1.
 void check_alignment(const std::string& name, const View& view, SourceLoc loc);
 
+// The part of both checks above that a call with known shapes has left.
+void check_address(const char* name, const View& view, SourceLoc loc);
+
 // Elements of an output must be different places: no stride 0 and no overlap between dims.
 void check_output(const std::string& name, const View& view, SourceLoc loc);
 

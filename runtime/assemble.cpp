@@ -38,7 +38,8 @@ std::string ask_version(const std::string& path) {
   constexpr const char* remedy = "set TESSERA_PTXAS to another ptxas, or to 'none' for the driver's assembler";
   if (!result.started) throw Error(fmt::format("{} cannot be run ({})", path, result.output), remedy);
   if (auto version = parse_ptxas_version(result.output)) return "ptxas " + *version;
-  throw Error(fmt::format("{} is no ptxas: asked for its version, it wrote '{}'", path, result.output.substr(0, 200)),
+  throw Error(fmt::format("{} is no ptxas: asked for its version, it wrote '{}'", path,
+                          result.output.substr(0, result.output.find('\n'))),
               remedy);
 }
 

@@ -21,8 +21,8 @@ namespace tessera::runtime {
 
 struct CacheOptions {
   // Empty for memory only; `why_memory_only` is then the warning, if there is to be one.
-  std::string directory;
-  std::string why_memory_only;
+  std::string directory{};
+  std::string why_memory_only{};
   std::int64_t disk_bytes = std::int64_t{1} << 30;
   std::int64_t memory_bytes = std::int64_t{256} << 20;
 

@@ -131,14 +131,10 @@ PointerInfo describe_pointer(std::uint64_t address) {
 
 std::string to_string(const PointerInfo& info) {
   switch (info.memory) {
-    case PointerInfo::Memory::unknown:
-      return "host memory that the driver does not know";
-    case PointerInfo::Memory::host:
-      return "pinned host memory";
-    case PointerInfo::Memory::device:
-      return fmt::format("memory of device {}", info.ordinal);
-    case PointerInfo::Memory::managed:
-      return fmt::format("managed memory of device {}", info.ordinal);
+    case PointerInfo::Memory::unknown: return "host memory that the driver does not know";
+    case PointerInfo::Memory::host: return "pinned host memory";
+    case PointerInfo::Memory::device: return fmt::format("memory of device {}", info.ordinal);
+    case PointerInfo::Memory::managed: return fmt::format("managed memory of device {}", info.ordinal);
   }
   return {};
 }

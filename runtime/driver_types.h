@@ -89,8 +89,8 @@ enum class TensorMapSwizzle : int { none = 0, bytes_32 = 1, bytes_64 = 2, bytes_
 enum class TensorMapL2Promotion : int { none = 0, bytes_128 = 2, bytes_256 = 3 };
 enum class TensorMapFill : int { zeros = 0 };
 
-// A tensor map as kernels read it: a kernel parameter of this size and alignment.
-struct alignas(64) TensorMap {
+// A tensor map as kernels read it. The hardware wants 64-byte alignment; cuda.h says 64 before CUDA 13, then 128.
+struct alignas(128) TensorMap {
   std::uint64_t opaque[16];
 };
 

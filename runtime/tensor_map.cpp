@@ -14,16 +14,11 @@ constexpr int swizzle_bytes = 128;
 
 cu::TensorMapType driver_type(ElementType type) {
   switch (type) {
-    case ElementType::u8:
-      return cu::TensorMapType::uint8;
-    case ElementType::f16:
-      return cu::TensorMapType::float16;
-    case ElementType::bf16:
-      return cu::TensorMapType::bfloat16;
-    case ElementType::f32:
-      return cu::TensorMapType::float32;
-    case ElementType::i32:
-      return cu::TensorMapType::int32;
+    case ElementType::u8: return cu::TensorMapType::uint8;
+    case ElementType::f16: return cu::TensorMapType::float16;
+    case ElementType::bf16: return cu::TensorMapType::bfloat16;
+    case ElementType::f32: return cu::TensorMapType::float32;
+    case ElementType::i32: return cu::TensorMapType::int32;
   }
   return {};
 }
@@ -44,6 +39,7 @@ void check_memory(const TensorView& view) {
   }
   for (int axis = 1; axis < view.rank; ++axis) {
     const std::int64_t stride = view.byte_strides[axis];
+    if (view.extents[axis] == 1) continue;
     if (stride < 0 || stride >= stride_end) {
       throw InvalidView(fmt::format("axis {} has a stride of {} bytes, not between 0 and 2^40", axis, stride),
                         stride < 0 ? "copy the tensor in forward order" : "split the tensor");
@@ -76,14 +72,11 @@ void check_box(const TensorView& view) {
 
 int bytes_of(ElementType type) {
   switch (type) {
-    case ElementType::u8:
-      return 1;
+    case ElementType::u8: return 1;
     case ElementType::f16:
-    case ElementType::bf16:
-      return 2;
+    case ElementType::bf16: return 2;
     case ElementType::f32:
-    case ElementType::i32:
-      return 4;
+    case ElementType::i32: return 4;
   }
   return 0;
 }
@@ -104,6 +97,11 @@ void check(const TensorView& view) {
   check_box(view);
 }
 
+cu::TensorMap encode(const Device& device, const TensorView& view) {
+  ScopedContext current(device);
+  return encode(view, device.zeros());
+}
+
 cu::TensorMap encode(const TensorView& view, std::uint64_t zeros) {
   check(view);
   const bool empty = view.empty();
@@ -113,7 +111,8 @@ cu::TensorMap encode(const TensorView& view, std::uint64_t zeros) {
     extents[axis] = empty ? 1 : static_cast<std::uint64_t>(view.extents[axis]);
     box[axis] = static_cast<std::uint32_t>(view.box[axis]);
     ones[axis] = 1;
-    if (axis > 0) strides[axis - 1] = empty ? alignment : static_cast<std::uint64_t>(view.byte_strides[axis]);
+    if (axis > 0)
+      strides[axis - 1] = extents[axis] == 1 ? alignment : static_cast<std::uint64_t>(view.byte_strides[axis]);
   }
   cu::TensorMap map;
   const auto& call = driver().tensor_map_encode_tiled;

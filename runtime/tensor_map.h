@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include <tessera/runtime/driver.h>
+#include <tessera/runtime/device.h>
 
 namespace tessera::runtime {
 
@@ -40,12 +40,17 @@ class InvalidView : public Error {
 
 // Throws InvalidView unless the hardware can read the view:
 //   base a multiple of 16; strides multiples of 16 in [0, 2^40); extents in [0, 2^32]; box 1..256 on every axis,
-//   its innermost row a multiple of 16 bytes and, swizzled, at most 128. An empty view needs no valid base.
+//   its innermost row a multiple of 16 bytes and, swizzled, at most 128. An empty view needs no valid base, and an axis
+//   of one element, which is never stepped along, no valid stride.
 void check(const TensorView& view);
 
-// Checks and encodes. Hardware has no empty tensors: an empty view becomes the one element at `zeros`, the address of
-// at least 16 zero bytes on the device (Device::zeros), so that every read of it gives zeros. Never store through such
-// a map: launches whose outputs are empty have nothing to do.
+// Checks and encodes, for kernels on `device`. Hardware has no empty tensors: an empty view becomes one element of the
+// device's zeros, so that every read of it gives zeros. Never store through such a map: launches whose outputs are empty
+// have nothing to do.
+cu::TensorMap encode(const Device& device, const TensorView& view);
+
+// The same for a caller that has made the device's context current already (ScopedContext), for all that it does before
+// a launch. `zeros` is Device::zeros.
 cu::TensorMap encode(const TensorView& view, std::uint64_t zeros);
 
 }  // namespace tessera::runtime

@@ -22,6 +22,11 @@ endif()
 set(prefix ${CMAKE_CURRENT_BINARY_DIR}/install/prefix)
 add_test(NAME install_tree COMMAND ${scripts}/tree.sh ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${prefix})
 add_test(NAME install_headers COMMAND ${scripts}/headers.sh ${CMAKE_CXX_COMPILER} ${prefix}/${CMAKE_INSTALL_INCLUDEDIR})
+find_program(CLANG NAMES clang++-14)
+if(CLANG)
+  add_test(NAME install_headers_clang COMMAND ${scripts}/headers.sh ${CLANG} ${prefix}/${CMAKE_INSTALL_INCLUDEDIR})
+  set_tests_properties(install_headers_clang PROPERTIES LABELS install FIXTURES_REQUIRED installation)
+endif()
 add_test(NAME install_symbols COMMAND ${scripts}/symbols.sh ${prefix}/${CMAKE_INSTALL_LIBDIR})
 add_test(NAME install_outside_project
          COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${scripts}/outside ${CMAKE_CURRENT_BINARY_DIR}/install/outside

@@ -7,5 +7,6 @@ add_test(NAME readme_programs
                  ${CMAKE_CURRENT_BINARY_DIR}/install/prefix ${CMAKE_INSTALL_LIBDIR} ${CMAKE_CURRENT_BINARY_DIR}/readme)
 add_test(NAME readme_commands
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/commands.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE_DIR:tessera_cli>)
+add_test(NAME readme_variables COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/variables.sh ${PROJECT_SOURCE_DIR})
 set_tests_properties(readme_programs PROPERTIES FIXTURES_REQUIRED installation)
-set_tests_properties(readme_programs readme_commands PROPERTIES LABELS readme)
+set_tests_properties(readme_programs readme_commands readme_variables PROPERTIES LABELS readme)

@@ -71,9 +71,9 @@ Shape shape_of(Emitter& e, const Op& op) {
   if (shape.n % 8 != 0 || shape.n > 256) throw refuse(op, e, "columns must be a multiple of 8, at most 256");
   if (b.extent(op.axis) != k) throw refuse(op, e, "the contracted extents differ");
   if (a.dtype != b.dtype || (a.dtype != DType::bf16 && a.dtype != DType::f16)) throw refuse(op, e, "operands must both be bf16 or both f16");
-  if (!same_places(d, *d.layout, accumulator_layout(rows.axis, columns.axis, shape.n)))
+  if (!same_places(d, *d.layout, product_layout(rows.axis, columns.axis, shape.n)))
     throw refuse(op, e, "the result's layout is not the accumulator's: " + to_string(*d.layout));
-  if (shape.a_in_registers && (k % kStep != 0 || !same_places(a, *a.layout, accumulator_layout(rows.axis, op.axis, k))))
+  if (shape.a_in_registers && (k % kStep != 0 || !same_places(a, *a.layout, product_layout(rows.axis, op.axis, k))))
     throw refuse(op, e, "the first operand's layout is not the accumulator's: " + to_string(*a.layout));
   return shape;
 }

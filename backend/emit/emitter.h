@@ -33,8 +33,8 @@ struct Affine {
 
 // A value of the placed kernel in LLVM's terms.
 struct Bound {
-  Values regs;                    // tiles and scalars
-  std::vector<Affine> affine;     // i32: regs[r] == affine[r].base + affine[r].offset; may be empty
+  Values regs{};                    // tiles and scalars
+  std::vector<Affine> affine{};   // i32: regs[r] == affine[r].base + affine[r].offset; may be empty
   bool position = false;          // i32: a token position or a small sum of such: differences do not overflow
   const Ring* ring = nullptr;     // shared, barrier, view
   llvm::Value* offset = nullptr;  // view: bytes from the start of shared memory (i32)

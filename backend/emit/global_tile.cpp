@@ -21,7 +21,8 @@ Value* stride(Emitter& e, int param, int dim) { return e.slot({.kind = SlotKind:
 
 Value* program_coordinate(Emitter& e, int param, int implicit) {
   const ir::Axis axis = implicit_axes(e.kernel, e.kernel.params[param]).at(static_cast<std::size_t>(implicit));
-  return e.b.CreateUDiv(e.program(axis), e.slot({.kind = SlotKind::group, .param = param, .dim = implicit}));
+  const int dim = dim_of_implicit(e.kernel, e.kernel.params[param], implicit);
+  return e.b.CreateUDiv(e.program(axis), e.slot({.kind = SlotKind::group, .param = param, .dim = dim}));
 }
 
 Value* program_offset(Emitter& e, int param) {

@@ -29,13 +29,13 @@ class GlobalTile {
 
  private:
   struct Dim {
-    ir::Axis axis;
-    llvm::Value* stride;  // elements, i64
-    llvm::Value* start;   // i32
-    llvm::Value* thread;  // i32: what lane and warp add
-    llvm::Value* limit;   // i32: positions from here on do not exist
-    bool in_tile;         // the tile has the axis
-    bool checked;         // some position may not exist
+    ir::Axis axis{};
+    llvm::Value* stride = nullptr;  // elements, i64
+    llvm::Value* start = nullptr;   // i32
+    llvm::Value* thread = nullptr;  // i32: what lane and warp add
+    llvm::Value* limit = nullptr;   // i32: positions from here on do not exist
+    bool in_tile = false;           // the tile has the axis
+    bool checked = false;           // some position may not exist
   };
 
   Dim dim(int listed, llvm::Value* start, ir::Axis bounded, llvm::Value* bound) const;

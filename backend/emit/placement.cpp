@@ -64,7 +64,7 @@ int thread_part_alignment(const Layout& layout, ir::Axis axis) {
   return alignment;
 }
 
-Layout accumulator_layout(ir::Axis rows, ir::Axis columns, int n) {
+Layout product_layout(ir::Axis rows, ir::Axis columns, int n) {
   return Layout({{2, columns, 1}, {2, rows, 8}, {n / 8, columns, 8}}, {{4, columns, 2}, {8, rows, 1}}, {{4, rows, 16}});
 }
 

@@ -24,7 +24,7 @@ int thread_part_max(const ir::Layout& layout, ir::Axis axis);
 int thread_part_alignment(const ir::Layout& layout, ir::Axis axis);
 
 // The accumulator of a 64 x n warpgroup product, and (in 16 bits) the A operand of one: dsl/ir/layout.h.
-ir::Layout accumulator_layout(ir::Axis rows, ir::Axis columns, int n);
+ir::Layout product_layout(ir::Axis rows, ir::Axis columns, int n);
 // Both layouts put every element of `type`'s axes at the same place.
 bool same_places(const ir::Type& type, const ir::Layout& a, const ir::Layout& b);
 

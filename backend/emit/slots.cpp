@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <tessera/dsl/ir/arguments.h>
 #include <tessera/dsl/ir/rewrite.h>
 
 namespace tessera::backend {
@@ -13,10 +14,6 @@ using ir::Param;
 using ir::ParamKind;
 
 namespace {
-
-bool lists(const Param& param, ir::Axis axis) {
-  return std::find(param.axes.begin(), param.axes.end(), axis) != param.axes.end();
-}
 
 void add(std::vector<Slot>& slots, const Slot& slot) {
   if (std::find(slots.begin(), slots.end(), slot) == slots.end()) slots.push_back(slot);
@@ -66,7 +63,7 @@ class Collector {
   void groups(int p) {
     const int implicit = static_cast<int>(implicit_axes(kernel_, kernel_.params[p]).size());
     if (implicit > 0) grid();
-    for (int i = 0; i < implicit; ++i) add(of_param_[p], {.kind = SlotKind::group, .param = p, .dim = i});
+    for (int d = 0; d < implicit; ++d) add(of_param_[p], {.kind = SlotKind::group, .param = p, .dim = d});
   }
 
   void tensor(int p) {
@@ -100,11 +97,9 @@ class Collector {
 }  // namespace
 
 std::vector<ir::Axis> implicit_axes(const Kernel& kernel, const Param& param) {
-  std::vector<ir::Axis> axes;
-  if (param.kind != ParamKind::input && param.kind != ParamKind::output) return axes;
-  for (ir::Axis axis : kernel.grid)
-    if (std::none_of(kernel.params.begin(), kernel.params.end(), [&](const Param& p) { return lists(p, axis); }))
-      axes.push_back(axis);
+  if (param.kind != ParamKind::input && param.kind != ParamKind::output) return {};
+  std::vector<ir::Axis> axes = ir::outer_axes(kernel);
+  std::reverse(axes.begin(), axes.end());
   return axes;
 }
 

@@ -103,7 +103,9 @@ class PlaceBarriers {
         ++wait;
         continue;
       }
-      block.ops.push_back(*wait);
+      auto at = block.ops.end();  // a fence stays next to the product it is for
+      while (at != block.ops.begin() && std::prev(at)->code == OpCode::mma_fence) --at;
+      block.ops.insert(at, *wait);
       wait = waits.erase(wait);
     }
   }

@@ -23,6 +23,11 @@ void Machine::start(const Block& block, std::vector<Item> arguments) {
   frames_.push_back({&block});
 }
 
+void Machine::adopt(const Machine& other) {
+  items_ = other.items_;
+  steps_ = other.steps_;
+}
+
 bool Machine::run() {
   while (!frames_.empty()) {
     Frame& frame = frames_.back();

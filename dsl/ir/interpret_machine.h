@@ -76,7 +76,7 @@ class Machine {
   void set(Value value, Tile tile) { items_[value.id] = {std::move(tile), {}, steps_, 0}; }
   Place place_of(const Op& op, std::size_t first);     // coordinates: the operands from `first` on
   std::vector<Dim> dims_of(const Type& type) const;    // with the extents that symbolic axes have here
-  void adopt(const Machine& other) { items_ = other.items_; }  // the values of another machine on the same graph
+  void adopt(const Machine& other);                    // the values, and the time, of a machine on the same graph
 
  private:
   // The region of `owner` that is being run; of loops, the trip `at` of those up to `end`.

@@ -110,7 +110,7 @@ void Warpgroup::alloc(const Op& op) {
   const Type& type = machine_.graph().type(op.results[0]);
   const std::string name = name_of(op.results[0]);
   const int object = type.kind == TypeKind::barrier ? shared_.add_barrier(name, type) : shared_.add_ring(name, type);
-  machine_.item(op.results[0]) = {Tile{}, {object}, 0, 0};
+  machine_.item(op.results[0]) = {Tile{}, {object, 0, {}}, 0, 0};
 }
 
 void Warpgroup::slot(const Op& op) {

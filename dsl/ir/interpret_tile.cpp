@@ -56,9 +56,10 @@ Tile fold(const Tile& a, Axis axis, T identity, F f) {
   return out;
 }
 
-// Plain loops over tiles of kRows x kColumns accumulators. Every element is summed in the order of k whatever the blocking,
-// so results do not depend on the machine: no fused multiply-add, wider vectors only do more columns at once.
-constexpr int kRows = 4, kColumns = 16;
+// Loops over blocks of kRows rows and as many columns as vectors hold. Every element is summed in the order of k whatever
+// the blocking, so results do not depend on the machine: no fused multiply-add, wider vectors only do more columns at once.
+constexpr int kRows = 4, kVector = 8;
+using Vector = float __attribute__((vector_size(4 * kVector), aligned(4), may_alias));  // at any float's address
 
 struct Product {
   const float *a, *b;  // [m, k] and [k, n], contiguous
@@ -66,34 +67,44 @@ struct Product {
   std::int64_t m, n, k;
 };
 
-template <int rows, int columns>
+// C[i ... i + rows) [j ...], the latter as many columns as `vectors` elements of type T have.
+template <class T, int rows, int vectors>
 [[gnu::always_inline]] inline void block(const Product& p, std::int64_t i, std::int64_t j) {
-  float sum[rows][columns];
+  T sum[rows][vectors];
+  float* const c = p.c + i * p.n + j;
+#pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) {
-    for (int s = 0; s < columns; ++s) sum[r][s] = p.c[(i + r) * p.n + j + s];
+#pragma GCC unroll 4
+    for (int s = 0; s < vectors; ++s) sum[r][s] = reinterpret_cast<const T*>(c + r * p.n)[s];
   }
   for (std::int64_t k = 0; k < p.k; ++k) {
-    const float* b = p.b + k * p.n + j;
+    const T* const b = reinterpret_cast<const T*>(p.b + k * p.n + j);
+#pragma GCC unroll 4
     for (int r = 0; r < rows; ++r) {
       const float a = p.a[(i + r) * p.k + k];
-      for (int s = 0; s < columns; ++s) sum[r][s] += a * b[s];
+#pragma GCC unroll 4
+      for (int s = 0; s < vectors; ++s) sum[r][s] += a * b[s];
     }
   }
+#pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) {
-    for (int s = 0; s < columns; ++s) p.c[(i + r) * p.n + j + s] = sum[r][s];
+#pragma GCC unroll 4
+    for (int s = 0; s < vectors; ++s) reinterpret_cast<T*>(c + r * p.n)[s] = sum[r][s];
   }
+}
+
+template <class T, int vectors>
+[[gnu::always_inline]] inline void columns(const Product& p, std::int64_t j) {
+  std::int64_t i = 0;
+  for (; i + kRows <= p.m; i += kRows) block<T, kRows, vectors>(p, i, j);
+  for (; i < p.m; ++i) block<T, 1, vectors>(p, i, j);
 }
 
 [[gnu::always_inline]] inline void multiply_blocks(const Product& p) {
   std::int64_t j = 0;
-  for (; j + kColumns <= p.n; j += kColumns) {
-    std::int64_t i = 0;
-    for (; i + kRows <= p.m; i += kRows) block<kRows, kColumns>(p, i, j);
-    for (; i < p.m; ++i) block<1, kColumns>(p, i, j);
-  }
-  for (; j < p.n; ++j) {
-    for (std::int64_t i = 0; i < p.m; ++i) block<1, 1>(p, i, j);
-  }
+  for (; j + 2 * kVector <= p.n; j += 2 * kVector) columns<Vector, 2>(p, j);
+  for (; j + kVector <= p.n; j += kVector) columns<Vector, 1>(p, j);
+  for (; j < p.n; ++j) columns<float, 1>(p, j);
 }
 
 #if defined(__x86_64__)

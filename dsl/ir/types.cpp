@@ -98,8 +98,8 @@ std::string element_and_dims(const Type& t) {
   if (t.dims.empty()) return text;
   const char* separator = "[";
   for (const Dim& d : t.dims) {
-    text += separator + d.axis.name();
-    if (d.extent) text += ":" + std::to_string(d.extent);
+    text += separator;
+    text += d.extent ? fmt::format("{}:{}", d.axis.name(), d.extent) : d.axis.name();
     separator = ", ";
   }
   return text + "]";
@@ -109,7 +109,7 @@ std::string element_and_dims(const Type& t) {
 std::string to_string(const Type& t) {
   switch (t.kind) {
     case TypeKind::tile: return element_and_dims(t) + (t.layout ? " " + to_string(*t.layout) : std::string());
-    case TypeKind::index: return "tile " + (t.dims.empty() ? std::string() : t.dims[0].axis.name());
+    case TypeKind::index: return fmt::format("tile {}", t.dims.empty() ? "?" : t.dims[0].axis.name());
     case TypeKind::shared: return fmt::format("shared<{} x{}>", element_and_dims(t), t.stages);
     case TypeKind::view: return fmt::format("view<{}>", element_and_dims(t));
     case TypeKind::barrier: return fmt::format("barrier<{} x{}>", t.arrivals, t.stages);

@@ -65,8 +65,7 @@ std::pair<std::size_t, std::size_t> operand_range(OpCode code) {
     case OpCode::loop: return {2, SIZE_MAX};
     case OpCode::store:
     case OpCode::gather:
-    case OpCode::when:
-    case OpCode::mma_wait: return {1, SIZE_MAX};
+    case OpCode::when: return {1, SIZE_MAX};
     case OpCode::copy: return {3, SIZE_MAX};
     default: return {0, SIZE_MAX};
   }
@@ -76,6 +75,15 @@ std::string constant_rule(const Type& type, double number) {
   bool fits = is_float(type.dtype) || (std::floor(number) == number && number >= -2147483648.0 && number <= 2147483647.0);
   if (type.dtype == DType::i1) fits = number == 0 || number == 1;
   return fits ? "" : fmt::format("{} is not a number of type {}", number, name_of(type.dtype));
+}
+
+std::string allowed_rule(const Surroundings& in, const Op& op) {
+  if (std::string reason = function_rule(in, op); !reason.empty()) return reason;
+  const Type& handle = in.operand(op, 0);
+  const Type& result = in.result(op);
+  bool fits = handle.kind == TypeKind::index && result.dtype == DType::i1 && result.dims.size() == 2 &&
+              result.has(handle.dims[0].axis);
+  return fits ? "" : fmt::format("gives {} for {}", to_string(result), to_string(handle));
 }
 
 }  // namespace
@@ -104,6 +112,7 @@ std::string leaf_rule(const Surroundings& in, const Op& op) {
   bool tile_of_axis = result.dims.size() == 1 && result.dims[0].axis == op.axis && result.dtype == DType::i32;
   switch (op.code) {
     case OpCode::constant: return constant_rule(result, op.number);
+    case OpCode::allowed: return allowed_rule(in, op);
     case OpCode::iota: break;
     case OpCode::position:
       if (!op.operands.empty()) {
@@ -254,13 +263,6 @@ std::string tile_rule(const Surroundings& in, const Op& op) {
         if (in.type(v).kind != TypeKind::tile) return fmt::format("takes tiles, not {}", to_string(in.type(v)));
       }
       return product_rule(in, op);
-    case OpCode::allowed: {
-      if (std::string reason = function_rule(in, op); !reason.empty()) return reason;
-      const Type& handle = in.operand(op, 0);
-      bool fits = handle.kind == TypeKind::index && result.kind == TypeKind::tile && result.dtype == DType::i1 &&
-                  result.dims.size() == 2 && result.has(handle.dims[0].axis);
-      return fits ? "" : fmt::format("gives {} for {}", to_string(result), to_string(handle));
-    }
     case OpCode::apply: {
       if (std::string reason = function_rule(in, op); !reason.empty()) return reason;
       return apply_rule(in, op);

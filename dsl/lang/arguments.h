@@ -91,19 +91,16 @@ struct Scalar<bound, T> : detail::ArgumentOf<ir::ParamKind::scalar, T, 0> {
 namespace detail {
 
 // One element a position: the table is read at the indices, elementwise.
-template <DType T, class... I>
-struct Read : NoBranch<Read<T, I...>> {
-  static_assert(((I::dtype == i32) && ...), "a Lookup is read at i32 positions: cast<i32>(x)");
-  using axes = decltype([]<class First, class... Rest>(First, Rest...) {
-    First widest;
-    return widest;
-  }(typename I::axes{}...));
-  static_assert((same_axes<typename I::axes, axes> && ...), "the indices of a Lookup have the same axes");
+template <DType T, class First, class... Rest>
+struct Read : NoBranch<Read<T, First, Rest...>> {
+  static_assert(First::dtype == i32 && ((Rest::dtype == i32) && ...), "a Lookup is read at i32 positions: cast<i32>(x)");
+  static_assert((same_axes<typename First::axes, typename Rest::axes> && ...), "the indices of a Lookup have the same axes");
+  using axes = typename First::axes;
   static constexpr DType dtype = T;
   int param;
-  hana::tuple<I...> indices;
+  hana::tuple<First, Rest...> indices;
 
-  Read(int p, I... i) : param(p), indices(i...) {}
+  Read(int p, First first, Rest... rest) : param(p), indices(first, rest...) {}
   Handle lower(SourceLoc loc) const {
     std::vector<Handle> at;
     hana::for_each(indices, [&](const auto& i) { at.push_back(i.lower(loc)); });

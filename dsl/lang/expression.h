@@ -227,8 +227,9 @@ auto operator!(X&& x) {
 // C++20 reads table[q, k] as table[(q, k)], which is table[k].
 template <class A, class B>
   requires(Expression<detail::Plain<A>> && Expression<detail::Plain<B>>)
-void operator,(A&&, B&&) {
+auto operator,(A&&, B&& b) {
   static_assert(detail::never<A, B>, "a comma between kernel values drops the left one: read a table of several dimensions by table(q, k)");
+  return b;
 }
 
 }  // namespace tessera

@@ -28,10 +28,17 @@ class Grid {
  public:
   std::array<std::int64_t, Rank> extents;
 
-  template <std::integral... N>
-    requires(sizeof...(N) == Rank)
-  Grid(N... n) : extents{static_cast<std::int64_t>(n)...} {
-    detail::check_grid(extents.data(), Rank, {});
+  explicit Grid(std::int64_t x, SourceLoc loc = SourceLoc::here())
+    requires(Rank == 1)
+      : Grid(std::array{x}, loc) {}
+  Grid(std::int64_t y, std::int64_t x, SourceLoc loc = SourceLoc::here())
+    requires(Rank == 2)
+      : Grid(std::array{y, x}, loc) {}
+  Grid(std::int64_t t, std::int64_t y, std::int64_t x, SourceLoc loc = SourceLoc::here())
+    requires(Rank == 3)
+      : Grid(std::array{t, y, x}, loc) {}
+  explicit Grid(std::array<std::int64_t, Rank> n, SourceLoc loc = SourceLoc::here()) : extents(n) {
+    detail::check_grid(extents.data(), Rank, loc);
   }
 
   std::int64_t tokens() const { return stride(-1); }
@@ -55,7 +62,11 @@ class Grid {
     return i == 0 ? row : Position(row % extents[static_cast<std::size_t>(i)], loc);
   }
 };
-template <std::integral... N>
-Grid(N...) -> Grid<sizeof...(N)>;
+template <std::integral X>
+Grid(X) -> Grid<1>;
+template <std::integral Y, std::integral X>
+Grid(Y, X) -> Grid<2>;
+template <std::integral T, std::integral Y, std::integral X>
+Grid(T, Y, X) -> Grid<3>;
 
 }  // namespace tessera

@@ -17,7 +17,6 @@
 #include <boost/hana/second.hpp>
 #include <boost/hana/string.hpp>
 #include <boost/hana/tuple.hpp>
-#include <boost/hana/unpack.hpp>
 
 #include <tessera/dsl/lang/tile.h>
 
@@ -35,28 +34,46 @@ void for_each_field(Struct& s, Visit&& visit) {
   });
 }
 
+// The types of the fields of S, in order. (A type list and not a lambda in decltype: clang 14 cannot precompile those.)
+template <class... F>
+struct Fields {};
+template <class S, class Accessors>
+struct FieldsOf;
+template <class S, class... P>
+struct FieldsOf<S, hana::tuple<P...>> {
+  using type = Fields<Plain<decltype(hana::second(std::declval<P>())(std::declval<S&>()))>...>;
+};
+template <class S>
+struct StateFields : FieldsOf<S, Plain<decltype(hana::accessors<S>())>> {};
+template <DType T, class... A>
+struct StateFields<Tile<T, A...>> {
+  using type = Fields<Tile<T, A...>>;
+};
+
+template <class S>
+inline constexpr bool are_tiles = false;
+template <class... F>
+inline constexpr bool are_tiles<Fields<F...>> = (is_tile<F> && ...);
+template <class A, class S>
+inline constexpr bool lack_axis = false;
+template <class A, class... F>
+inline constexpr bool lack_axis<A, Fields<F...>> = (!has_axis<A, typename F::axes> && ...);
+
 template <class S>
 constexpr bool all_tiles() {
-  if constexpr (is_tile<S>) {
-    return true;
-  } else if constexpr (hana::Struct<S>::value) {
-    return decltype(hana::unpack(hana::accessors<S>(), [](auto... p) {
-      return std::bool_constant<(is_tile<Plain<decltype(hana::second(p)(std::declval<S&>()))>> && ...)>{};
-    }))::value;
+  if constexpr (is_tile<S> || hana::Struct<S>::value) {
+    return are_tiles<typename StateFields<S>::type>;
   } else {
     return false;
   }
 }
-
 // No field of S has the axis.
 template <class S, class A>
 constexpr bool lacks_axis() {
-  if constexpr (is_tile<S>) {
-    return !has_axis<A, typename S::axes>;
+  if constexpr (all_tiles<S>()) {
+    return lack_axis<A, typename StateFields<S>::type>;
   } else {
-    return decltype(hana::unpack(hana::accessors<S>(), [](auto... p) {
-      return std::bool_constant<(!has_axis<A, typename Plain<decltype(hana::second(p)(std::declval<S&>()))>::axes> && ...)>{};
-    }))::value;
+    return true;
   }
 }
 
@@ -80,9 +97,9 @@ std::vector<std::string> state_names() {
   if constexpr (is_tile<S>) {
     return {""};
   } else {
-    return hana::unpack(hana::accessors<S>(), [](auto... p) {
-      return std::vector<std::string>{hana::to<char const*>(hana::first(p))...};
-    });
+    std::vector<std::string> names;
+    hana::for_each(hana::accessors<S>(), [&](auto p) { names.push_back(hana::to<char const*>(hana::first(p))); });
+    return names;
   }
 }
 
@@ -91,10 +108,10 @@ S state_from(std::span<const Handle> handles) {
   if constexpr (is_tile<S>) {
     return S::of(handles.front());
   } else {
-    return hana::unpack(hana::accessors<S>(), [&](auto... p) {
+    return [&]<class... F>(Fields<F...>) {
       std::size_t i = 0;
-      return S{Plain<decltype(hana::second(p)(std::declval<S&>()))>::of(handles[i++])...};  // braces: left to right
-    });
+      return S{F::of(handles[i++])...};  // braces: left to right
+    }(typename StateFields<S>::type{});
   }
 }
 

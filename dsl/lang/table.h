@@ -29,7 +29,7 @@ struct TableIndex {
     static_assert(check::UsedOnce<E>::ok);
     auto x = operand<i32>(e);
     static_assert(decltype(x)::dtype == i32, "a table is read at i32 positions: cast<i32>(x)");
-    static_assert(decltype(x)::axes::rank == 0, "a Table is read at one position, inside a mask or score; a kernel reads a Lookup argument");
+    static_assert(decltype(x)::axes::rank == 0, "a Table is read at one position, inside a mask or score (a kernel reads a Lookup argument)");
     handle = x.lower(loc);
   }
 };

@@ -2,6 +2,8 @@
 
 #include <tuple>
 
+#include <fmt/format.h>
+
 namespace tessera::mask {
 
 using ir::OpCode;
@@ -134,46 +136,39 @@ std::string Expressions::describe(Id id) const {
     const Node& in = nodes_[n.in[i]];
     const bool leaf = in.in[0] < 0 || in.op == OpCode::gather || in.op == OpCode::min || in.op == OpCode::max ||
                       in.op == OpCode::abs;
-    return leaf ? describe(n.in[i]) : "(" + describe(n.in[i]) + ")";
+    return leaf ? describe(n.in[i]) : fmt::format("({})", describe(n.in[i]));
   };
-  const auto infix = [&](const char* sign) { return sub(0) + sign + sub(1); };
-  const auto call = [&](const std::string& name) {
-    std::string text = name + "(";
-    for (int i = 0; i < 4 && n.in[i] >= 0; ++i) text += (i ? ", " : "") + describe(n.in[i]);
-    return text + ")";
+  const auto infix = [&](const char* sign) { return fmt::format("{} {} {}", sub(0), sign, sub(1)); };
+  const auto operands = [&] {
+    std::vector<std::string> in;
+    for (int i = 0; i < 4 && n.in[i] >= 0; ++i) in.push_back(describe(n.in[i]));
+    return fmt::format("{}", fmt::join(in, ", "));
   };
   switch (n.op) {
-    case OpCode::constant: {
-      const std::string text = std::to_string(n.number);
-      return n.dtype == DType::f32 ? text : std::to_string(static_cast<Int>(n.number));
-    }
+    case OpCode::constant: return fmt::format("{}", n.number);
     case OpCode::position: {
       static constexpr const char* kNames[] = {"q", "k", "head", "batch", "query_length", "key_length", "first", "last", "key_bound"};
       return kNames[n.index];
     }
     case OpCode::scalar: return source_.function.params[n.index].name;
-    case OpCode::gather: {
-      std::string text = source_.function.params[n.index].name + "[";
-      for (int i = 0; i < 4 && n.in[i] >= 0; ++i) text += (i ? ", " : "") + describe(n.in[i]);
-      return text + "]";
-    }
-    case OpCode::add: return infix(" + ");
-    case OpCode::sub: return infix(" - ");
-    case OpCode::mul: return infix(" * ");
-    case OpCode::div: return infix(" / ");
-    case OpCode::mod: return infix(" % ");
-    case OpCode::lt: return infix(" < ");
-    case OpCode::le: return infix(" <= ");
-    case OpCode::gt: return infix(" > ");
-    case OpCode::ge: return infix(" >= ");
-    case OpCode::eq: return infix(" == ");
-    case OpCode::ne: return infix(" != ");
-    case OpCode::logical_and: return infix(" & ");
-    case OpCode::logical_or: return infix(" | ");
-    case OpCode::logical_not: return "~" + sub(0);
-    case OpCode::neg: return "-" + sub(0);
-    case OpCode::select: return call("where");
-    default: return call(std::string(ir::info(n.op).name));
+    case OpCode::gather: return fmt::format("{}[{}]", source_.function.params[n.index].name, operands());
+    case OpCode::add: return infix("+");
+    case OpCode::sub: return infix("-");
+    case OpCode::mul: return infix("*");
+    case OpCode::div: return infix("/");
+    case OpCode::mod: return infix("%");
+    case OpCode::lt: return infix("<");
+    case OpCode::le: return infix("<=");
+    case OpCode::gt: return infix(">");
+    case OpCode::ge: return infix(">=");
+    case OpCode::eq: return infix("==");
+    case OpCode::ne: return infix("!=");
+    case OpCode::logical_and: return infix("&");
+    case OpCode::logical_or: return infix("|");
+    case OpCode::logical_not: return fmt::format("~{}", sub(0));
+    case OpCode::neg: return fmt::format("-{}", sub(0));
+    case OpCode::select: return fmt::format("where({})", operands());
+    default: return fmt::format("{}({})", ir::info(n.op).name, operands());
   }
 }
 

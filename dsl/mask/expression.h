@@ -88,6 +88,7 @@ class Expressions {
   // `scratch` holds one range a node and is reused between calls.
   Range range(Id id, const PositionRanges& ranges, std::vector<Range>& scratch) const;
   Range static_range(Id id) const { return known_[id]; }
+  bool may_wrap(const PositionRanges& ranges) const;  // some i32 operation of any node may leave i32
 
   std::string describe(Id id) const;  // as a user would write it: "doc[q] == doc[k]"
 
@@ -98,7 +99,7 @@ class Expressions {
  private:
   Id intern(Node node);
   Id fold(const Node& node);
-  Range range_of(const Node& node, const Range* in, const PositionRanges* ranges) const;
+  Range range_of(const Node& node, const Range* in, const PositionRanges* ranges, bool* wraps = nullptr) const;
 
   const Pointwise& source_;
   std::vector<double> scalars_;

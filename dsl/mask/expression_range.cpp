@@ -141,7 +141,7 @@ double apply_op(OpCode op, DType operand, double a, double b, double c) {
 }
 
 // `ranges` null: what holds for every length, head, batch and scalar.
-Range Expressions::range_of(const Node& n, const Range* in, const PositionRanges* ranges) const {
+Range Expressions::range_of(const Node& n, const Range* in, const PositionRanges* ranges, bool* wraps) const {
   switch (n.op) {
     case OpCode::constant: return {n.number, n.number};
     case OpCode::position: return ranges ? (*ranges)[n.index] : Range{0, static_cast<double>(kMaxIndex)};
@@ -180,7 +180,20 @@ Range Expressions::range_of(const Node& n, const Range* in, const PositionRanges
   }
   if (n.dtype == DType::f32) return float_range(n.op, in[0], n.in[1] >= 0 ? in[1] : in[0]);
   const Range r = int_range(n.op, in[0], n.in[1] >= 0 ? in[1] : in[0]);
-  return r.lo < kAnyInt.lo || r.hi > kAnyInt.hi ? kAnyInt : r;  // it may wrap
+  if (r.lo >= kAnyInt.lo && r.hi <= kAnyInt.hi) return r;
+  if (wraps) *wraps = true;
+  return kAnyInt;
+}
+
+bool Expressions::may_wrap(const PositionRanges& ranges) const {
+  std::vector<Range> values(nodes_.size());
+  bool wraps = false;
+  for (Id i = 0; i < size(); ++i) {
+    Range in[4];
+    for (int j = 0; j < 4 && nodes_[i].in[j] >= 0; ++j) in[j] = values[nodes_[i].in[j]];
+    values[i] = range_of(nodes_[i], in, &ranges, &wraps);
+  }
+  return wraps;
 }
 
 Range Expressions::range(Id id, const PositionRanges& ranges, std::vector<Range>& scratch) const {

@@ -34,12 +34,15 @@ std::string to_string(const Order& order);  // "[1:128]"
 
 // Key tiles of a query tile as `count` disjoint spans. `bounds` is a scalar function whose arguments are
 //   i32 first, i32 last      the query tokens of the tile, inclusive and clipped to the length
-//   i32 head, i32 batch, i32 query_length, i32 key_length (or the program's bound, when it has one)
+//   i32 head, i32 batch, i32 query_length, i32 key_length (the predicate's own symbols)
+//   i32 key_bound            where the program's keys end: its bound if it has one, else key_length
 // and whose yield has, for each span, four key *tile* indices: begin <= full_begin <= full_end <= end.
-// Tiles in [full_begin, full_end) need no predicate.
+// Tiles in [full_begin, full_end) need no predicate. Two of the four are the same value where they are equal for all
+// tiles. A bound cuts spans off at key_bound but does not move the predicate: causal masks stay aligned to key_length.
 struct Spans {
   ir::Function bounds;
   int count = 1;
+  bool bounded = false;  // made for programs that bound their keys; if not, key_bound is not read
 };
 
 // CSR over (class, query tile). Row r = class * query_tiles + query_tile reads

@@ -20,6 +20,8 @@ void add_sizes(CLI::App& app, Arguments& a) {
   app.add_option("--head-dim", a.head_dim, "columns of Q and K")->capture_default_str();
   app.add_option("--value-dim", a.value_dim, "columns of V and O (default: as Q and K)");
   app.add_option("--dtype", a.dtype, "f16 or bf16")->capture_default_str();
+  app.add_flag("--lse", a.lse, "the kernel also writes the LSE");
+  app.add_flag("--key-lengths", a.key_lengths, "the kernel takes the number of keys of each sequence");
 }
 
 void add_common(CLI::App& app, Arguments& a) {
@@ -36,6 +38,10 @@ void add_patterns(CLI::App& app, Arguments& a) {
   for (const Pattern& pattern : patterns()) {
     CLI::App* sub = app.add_subcommand(pattern.name, pattern.help)->fallthrough();
     for (const PatternParameter& parameter : pattern.parameters) {
+      if (parameter.fallback == "false") {
+        sub->add_flag_callback("--" + parameter.name, [&a, name = parameter.name] { a.parameters[name] = "true"; }, parameter.help);
+        continue;
+      }
       std::string help = parameter.help;
       if (!parameter.fallback.empty()) help += " (default: " + parameter.fallback + ")";
       sub->add_option_function<std::string>(
@@ -78,7 +84,9 @@ AttentionShapes Arguments::shapes() const {
           .heads = heads,
           .kv_heads = kv_heads == 0 ? heads : kv_heads,
           .query_length = query_length,
-          .key_length = key_length == 0 ? query_length : key_length};
+          .key_length = key_length == 0 ? query_length : key_length,
+          .lse = lse,
+          .key_lengths = key_lengths};
 }
 
 AttentionOptions Arguments::options() const {

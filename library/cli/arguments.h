@@ -20,6 +20,7 @@ struct Arguments {
   std::optional<double> scale;
   double softcap = 0;  // 0: none
   bool alibi = false;
+  bool lse = false, key_lengths = false;
   std::string target;
 
   std::string stage = "tiled";

@@ -7,15 +7,16 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 blocks sh "$root/README.md" "$work/blocks"
-cd "$root"
-export PATH="$tools:$PATH" OUT="$work"
+# In a folder of its own, where the fixture's path is good and output files do no harm.
+mkdir "$work/run" && cd "$work/run" && ln -s "$root/tests" tests
+export PATH="$tools:$PATH"
 ran=0
 while IFS= read -r line; do
   line=${line%%  #*}
   case $line in
     'tessera '*)
       printf '$ %s\n' "$line"
-      bash -c "$line" > "$work/output" || { cat "$work/output" >&2; exit 1; }
+      bash -c "$line" > "$work/output" 2>&1 || { cat "$work/output" >&2; exit 1; }
       [ -s "$work/output" ] || { echo "it prints nothing" >&2; exit 1; }
       ran=$((ran + 1)) ;;
     examples/*|tests/*|.ci/*) [ -x "$root/${line%% *}" ] || { echo "README.md names ${line%% *}, which is not there" >&2; exit 1; } ;;

@@ -101,8 +101,8 @@ TEST_CASE("bad PTX is an error with the text of ptxas, and no path of ours") {
     FAIL("assembled");
   } catch (const AssemblyError& error) {
     CHECK(error.output() ==
-          "ptxas kernel.ptx, line 20; error   : Arguments mismatch for instruction 'add'\n"
-          "ptxas kernel.ptx, line 20; error   : Unknown symbol '%q9'\n"
+          "ptxas kernel.ptx, line 21; error   : Arguments mismatch for instruction 'add'\n"
+          "ptxas kernel.ptx, line 21; error   : Unknown symbol '%q9'\n"
           "ptxas fatal   : Ptx assembly aborted due to errors\n");
     CHECK(error.what() == ptxas->identity() + " did not assemble the PTX (exit code 255):\n" + error.output());
   }
@@ -162,11 +162,13 @@ TEST_CASE("an explicit ptxas must be one") {
                        "/nowhere/ptxas cannot be run (No such file or directory); note: set TESSERA_PTXAS to another "
                        "ptxas, or to 'none' for the driver's assembler",
                        Error);
-  ScopedVariable other(variable::ptxas, "/bin/true");
-  CHECK_THROWS_WITH_AS(Assembler::find(),
-                       "/bin/true is no ptxas: asked for its version, it wrote ''; note: set TESSERA_PTXAS to another "
-                       "ptxas, or to 'none' for the driver's assembler",
-                       Error);
+  ScopedDirectory directory;
+  const std::string other = script(directory, "echo hello\necho world\n");
+  ScopedVariable variable(variable::ptxas, other);
+  const std::string text = other +
+                           " is no ptxas: asked for its version, it wrote 'hello'; note: set TESSERA_PTXAS to another "
+                           "ptxas, or to 'none' for the driver's assembler";
+  CHECK_THROWS_WITH_AS(Assembler::find(), text.c_str(), Error);
 }
 
 TEST_CASE("ptxas is found in PATH") {

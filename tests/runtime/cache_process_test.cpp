@@ -108,7 +108,7 @@ TEST_CASE("a process killed at any moment of writing leaves whole entries or non
   int interrupted = 0;
   for (int round = 0; round < 60; ++round) {
     Shared<std::atomic<int>> written;
-    const pid_t child = start([&] {
+    const pid_t child = start([&]() -> int {
       DiskStore store(directory.path(), 1 << 30);
       for (;;) {
         for (int k = 0; k < keys; ++k) store.write(hash(std::to_string(k)), content_of(k));

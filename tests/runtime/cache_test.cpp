@@ -214,7 +214,7 @@ TEST_CASE("the environment's directory and limit are used") {
 }
 
 TEST_CASE("threads that want one key make it once and share it") {
-  Cache cache({});
+  Cache cache(CacheOptions{});
   std::atomic<int> made{0};
   std::vector<std::thread> threads;
   std::vector<Cache::Blob> blobs(16);
@@ -233,7 +233,7 @@ TEST_CASE("threads that want one key make it once and share it") {
 }
 
 TEST_CASE("threads with different keys don't wait for each other") {
-  Cache cache({});
+  Cache cache(CacheOptions{});
   std::promise<void> second_done;
   std::thread first([&] {
     cache.get_or_make(hash("1"), [&] {
@@ -248,7 +248,7 @@ TEST_CASE("threads with different keys don't wait for each other") {
 }
 
 TEST_CASE("an exception reaches all who wait, and the next call tries again") {
-  Cache cache({});
+  Cache cache(CacheOptions{});
   std::atomic<int> made{0}, failed{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {

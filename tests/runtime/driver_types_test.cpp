@@ -28,7 +28,7 @@ constexpr bool same_value() {
   } else if constexpr (std::is_enum_v<Ours> && std::is_enum_v<Theirs>) {
     return sizeof(Ours) == sizeof(Theirs);
   } else if constexpr (std::is_class_v<Ours> && std::is_class_v<Theirs>) {
-    return sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs);
+    return sizeof(Ours) == sizeof(Theirs) && alignof(Ours) % alignof(Theirs) == 0;
   } else {
     return false;
   }
@@ -42,7 +42,6 @@ requires(sizeof...(A) == sizeof...(B)) struct SameSignature<R(A...), S(B...)>
     : std::bool_constant<same_value<R, S>() && (same_value<A, B>() && ...)> {
 };
 
-// Parameters of enum type that NVIDIA declares as unsigned flags are unsigned here too, so no exceptions are needed.
 #define FUNCTION(member, symbol, parameters) \
   static_assert(SameSignature<cu::Result parameters, decltype(symbol)>::value, #symbol " has another signature");
 #include <tessera/runtime/driver_functions.def>
@@ -102,7 +101,7 @@ SAME(cu::TensorMapSwizzle::bytes_128, CU_TENSOR_MAP_SWIZZLE_128B);
 SAME(cu::TensorMapL2Promotion::bytes_256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
 SAME(cu::TensorMapFill::zeros, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 
-static_assert(sizeof(cu::TensorMap) == sizeof(CUtensorMap) && alignof(cu::TensorMap) == alignof(CUtensorMap));
+static_assert(sizeof(cu::TensorMap) == sizeof(CUtensorMap) && alignof(cu::TensorMap) % alignof(CUtensorMap) == 0);
 static_assert(std::is_same_v<cu::Stream, CUstream> && std::is_same_v<cu::Context, CUcontext>);
 static_assert(std::is_same_v<cu::Module, CUmodule> && std::is_same_v<cu::Function, CUfunction>);
 static_assert(std::is_same_v<cu::Event, CUevent> && std::is_same_v<cu::DevicePointer, CUdeviceptr>);

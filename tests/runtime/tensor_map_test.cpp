@@ -62,6 +62,13 @@ TEST_CASE("misaligned memory is refused with the numbers") {
         "axis 3 has a stride of 1099511627776 bytes, not between 0 and 2^40; note: split the tensor");
 }
 
+TEST_CASE("an axis of one element may have any stride") {
+  CHECK(refusal([](TensorView& v) {
+          v.extents[3] = 1;
+          v.byte_strides[3] = -7;
+        }) == "accepted");
+}
+
 TEST_CASE("extents, boxes and ranks beyond the hardware are refused with the numbers") {
   CHECK(refusal([](TensorView& v) { v.extents[1] = -1; }) ==
         "axis 1 has -1 elements, not between 0 and 2^32; note: split the tensor");

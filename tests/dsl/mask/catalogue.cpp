@@ -1,5 +1,7 @@
 #include "predicates.h"
 
+#include <algorithm>
+
 namespace tessera::testing {
 
 namespace {
@@ -27,7 +29,7 @@ Table offsets_powers_of_two(std::int64_t length) {
 std::vector<NamedMask> catalogue(std::int64_t query_length, std::int64_t key_length) {
   const auto diagonal = [](Args& a) { return a.q + (a.key_length - a.query_length); };
   const Table query_doc = documents(query_length), key_doc = documents(key_length);
-  const Table offsets = offsets_powers_of_two(std::max(query_length, key_length));
+  const Table offsets = offsets_powers_of_two(std::max<std::int64_t>({query_length, key_length, 1}));
   return {
       {"full", mask::everything(), true},
       {"causal top left", predicate("causal", [](Args& a) { return a.k <= a.q; }), true},

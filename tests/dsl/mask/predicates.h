@@ -58,7 +58,7 @@ struct Args {
   Expr scalar(const std::string& name, double value) {
     for (std::size_t i = 0; i < out->function.params.size(); ++i)
       if (out->function.params[i].name == name) return {q.into, q.into->scalar(static_cast<int>(i), DType::i32)};
-    const int index = capture({.name = name, .kind = ir::ParamKind::scalar, .dtype = DType::i32}, {nullptr, value});
+    const int index = capture({.name = name, .kind = ir::ParamKind::scalar, .dtype = DType::i32, .axes = {}}, {nullptr, value});
     return {q.into, q.into->scalar(index, DType::i32)};
   }
   // `data` null: given at the call.
@@ -67,7 +67,7 @@ struct Args {
     for (std::size_t i = 0; i < out->function.params.size(); ++i)
       if (out->function.params[i].name == name) index = static_cast<int>(i);
     if (index < 0)
-      index = capture({.name = name, .kind = ir::ParamKind::table, .dtype = data ? data->dtype() : dtype, .rank = static_cast<int>(at.size())},
+      index = capture({.name = name, .kind = ir::ParamKind::table, .dtype = data ? data->dtype() : dtype, .axes = {}, .rank = static_cast<int>(at.size())},
                       {data, 0});
     std::vector<ir::Value> indices;
     for (const Expr& e : at) indices.push_back(e.value);

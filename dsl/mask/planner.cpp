@@ -1,0 +1,220 @@
+#include <tessera/dsl/mask/planner.h>
+
+#include <map>
+#include <tuple>
+
+#include <tessera/dsl/mask/spans.h>
+#include <tessera/dsl/mask/tile_map.h>
+
+namespace tessera::mask {
+
+using ir::OpCode;
+using Id = Expressions::Id;
+
+namespace {
+
+constexpr unsigned kVaries = Expressions::on(at_head) | Expressions::on(at_batch);
+
+std::string text(std::int64_t n) { return std::to_string(n); }
+
+void check_request(const Pointwise& predicate, const PlanRequest& r) {
+  for (const auto& [name, length] : {std::pair{"query", r.query_length}, {"key", r.key_length}})
+    if (length < 0 || length > kMaxIndex)
+      throw UserError(predicate.loc, std::string(name) + " length is " + text(length), "lengths are from 0 to " + text(kMaxIndex));
+  ensure(r.query_tile > 0 && r.key_tile > 0 && r.heads >= 0 && r.batch >= 0, "a plan request has positive tiles");
+  if (!r.key_lengths.empty() && static_cast<std::int64_t>(r.key_lengths.size()) != r.batch)
+    throw UserError(predicate.loc, "there are " + text(static_cast<std::int64_t>(r.key_lengths.size())) + " key lengths for a batch of " + text(r.batch),
+                    "give one a batch entry");
+  for (std::size_t b = 0; b < r.key_lengths.size(); ++b)
+    if (r.key_lengths[b] < 0 || r.key_lengths[b] > r.key_length)
+      throw UserError(predicate.loc, "key length " + text(r.key_lengths[b]) + " of batch entry " + text(static_cast<std::int64_t>(b)) +
+                                         " is not within the key axis of " + text(r.key_length),
+                      "give lengths from 0 to " + text(r.key_length));
+}
+
+// A table read at a position itself, doc[q], must reach to the end of that axis. Computed indices are the user's care:
+// reads beyond the ends give the nearest element.
+void check_tables(const Pointwise& predicate, const PlanRequest& r) {
+  Expressions e(predicate, r.scalars);
+  e.body({}, true);
+  const std::int64_t extents[] = {r.query_length, r.key_length, r.heads, r.batch};
+  static constexpr const char* kAxes[] = {"q, and the query axis is ", "k, and the key axis is ", "the head, and there are ", "the batch entry, and there are "};
+  for (Id id = 0; id < e.size(); ++id) {
+    const Expressions::Node& n = e[id];
+    if (n.op != OpCode::gather || !e.table(n.index)) continue;
+    const std::vector<std::int64_t>& shape = e.table(n.index)->shape();
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const Expressions::Node& at = e[n.in[d]];
+      if (at.op != OpCode::position || at.index > at_batch || shape[d] >= extents[at.index]) continue;
+      const bool token = at.index <= at_k;
+      throw UserError(predicate.loc,
+                      "table '" + predicate.function.params[n.index].name + "' has " + text(shape[d]) + " entries" +
+                          (shape.size() > 1 ? " along dimension " + text(static_cast<std::int64_t>(d)) : std::string()) + ", is read at " +
+                          kAxes[at.index] + text(extents[at.index]) + (token ? " long" : ""),
+                      "make the table at least " + text(extents[at.index]) + " long");
+    }
+  }
+}
+
+Int key_bound(const PlanRequest& r, std::int64_t batch) {
+  return r.key_lengths.empty() ? r.key_length : r.key_lengths[static_cast<std::size_t>(batch)];
+}
+
+// Closed forms are rearranged sums: they hold while no intermediate value of predicate or bounds leaves i32.
+bool may_wrap(const Expressions& e, const PlanRequest& r) {
+  PositionRanges ranges{};
+  const auto up_to = [](Int n) { return Range{0, static_cast<double>(std::max<Int>(n, 1) - 1)}; };
+  ranges[at_q] = ranges[at_first] = ranges[at_last] = up_to(r.query_length);
+  ranges[at_k] = up_to(r.key_length);
+  ranges[at_head] = up_to(r.heads), ranges[at_batch] = up_to(r.batch);
+  ranges[at_query_length] = {0, static_cast<double>(r.query_length)};
+  ranges[at_key_length] = ranges[at_key_bound] = {0, static_cast<double>(r.key_length)};
+  return e.may_wrap(ranges);
+}
+
+// Tiles of the closed form, by evaluating it for every query tile; once if heads and batch do not matter.
+Counts count_spans(Expressions& e, const std::vector<SpanBounds>& spans, bool bounded, const PlanRequest& r) {
+  std::vector<Id> roots;
+  unsigned depends = 0;
+  for (const SpanBounds& s : spans)
+    for (Id id : {s.begin, s.full_begin, s.full_end, s.end}) roots.push_back(id), depends |= e[id].depends;
+  const bool by_head = depends & Expressions::on(at_head), by_batch = bounded || (depends & Expressions::on(at_batch));
+  const std::int64_t heads = by_head ? r.heads : 1, batch = by_batch ? r.batch : 1;
+  const Int weight = (by_head ? 1 : r.heads) * (by_batch ? 1 : r.batch);
+  const TileGrid grid{r.query_length, r.key_length, r.query_tile, r.key_tile};
+  Counts counts;
+  counts.total = grid.query_tiles() * grid.key_tiles() * r.heads * r.batch;
+  PointProgram program(e, roots);
+  std::vector<double> at(roots.size());
+  for (std::int64_t b = 0; b < batch; ++b)
+    for (std::int64_t h = 0; h < heads; ++h)
+      for (Int t = 0; t < grid.query_tiles(); ++t) {
+        const Int first = t * r.query_tile, last = std::min(first + r.query_tile, r.query_length) - 1;
+        program.run({0, 0, h, b, r.query_length, r.key_length, first, last, key_bound(r, b)}, at.data());
+        for (std::size_t s = 0; s < spans.size(); ++s) {
+          counts.visited += weight * static_cast<Int>(at[4 * s + 3] - at[4 * s]);
+          counts.full += weight * static_cast<Int>(at[4 * s + 2] - at[4 * s + 1]);
+        }
+      }
+  counts.partial = counts.visited - counts.full;
+  return counts;
+}
+
+// Heads and batch entries that fold to the same predicate over the same keys share rows.
+struct Classes {
+  std::vector<std::int32_t> of;                          // [batch * heads + head]
+  std::vector<std::pair<std::int64_t, std::int64_t>> members;  // one (batch, head) of each class
+};
+
+PositionValues bound_positions(const PlanRequest& r, std::int64_t batch, std::int64_t head) {
+  PositionValues v{};
+  v[at_head] = head, v[at_batch] = batch, v[at_query_length] = r.query_length, v[at_key_length] = r.key_length;
+  return v;
+}
+
+Classes classes_of(const Pointwise& predicate, const PlanRequest& r) {
+  Expressions e(predicate, r.scalars);
+  PositionValues lengths{};
+  lengths[at_query_length] = r.query_length, lengths[at_key_length] = r.key_length;
+  const unsigned depends = e[e.body(lengths, true)].depends & kVaries;
+  std::map<std::pair<Id, Int>, std::int32_t> index;
+  std::map<std::pair<std::int64_t, std::int64_t>, Id> folded;  // by the coordinates that matter
+  Classes classes;
+  for (std::int64_t b = 0; b < r.batch; ++b)
+    for (std::int64_t h = 0; h < r.heads; ++h) {
+      const std::pair key{depends & Expressions::on(at_batch) ? b : 0, depends & Expressions::on(at_head) ? h : 0};
+      auto [root, fresh] = folded.try_emplace(key, -1);
+      if (fresh) root->second = e.body(bound_positions(r, key.first, key.second), true);
+      auto [it, added] = index.try_emplace({root->second, key_bound(r, b)}, static_cast<std::int32_t>(classes.members.size()));
+      if (added) classes.members.emplace_back(b, h);
+      classes.of.push_back(it->second);
+    }
+  return classes;
+}
+
+// The list and its counts.
+std::pair<TileList, Counts> make_list(const Pointwise& predicate, const PlanRequest& r) {
+  const Classes classes = classes_of(predicate, r);
+  std::vector<Int> weight(classes.members.size(), 0);
+  for (std::int32_t c : classes.of) ++weight[static_cast<std::size_t>(c)];
+  TileList list;
+  Counts counts;
+  TileGrid grid{r.query_length, r.key_length, r.query_tile, r.key_tile};
+  counts.total = grid.query_tiles() * grid.key_tiles() * r.heads * r.batch;
+  for (std::size_t c = 0; c < classes.members.size(); ++c) {
+    const auto [b, h] = classes.members[c];
+    grid.key_length = key_bound(r, b);
+    Expressions e(predicate, r.scalars);
+    const Id root = e.body(bound_positions(r, b, h), true);
+    BoxAnalysis analysis(e, root, {grid.query_length, grid.key_length});
+    const std::size_t rows = list.rows.size();
+    append_rows(analysis, grid, list);
+    for (std::size_t i = rows; i < list.rows.size(); i += 3) {
+      counts.partial += weight[c] * list.rows[i + 1];
+      counts.full += weight[c] * list.rows[i + 2];
+    }
+  }
+  counts.visited = counts.partial + counts.full;
+  if (classes.members.size() > 1) list.class_of = classes.of;
+  return {std::move(list), counts};
+}
+
+}  // namespace
+
+Counts Plan::counts() const {
+  Counts sum;
+  for (const Pass& pass : passes)
+    for (const Source& source : pass.sources) {
+      sum.total = std::max(sum.total, source.counts.total);
+      sum.visited += source.counts.visited;
+      sum.full += source.counts.full;
+      sum.partial += source.counts.partial;
+    }
+  return sum;
+}
+
+Plan make_plan(const Pointwise& predicate, const PlanRequest& request) {
+  check_request(predicate, request);
+  check_tables(predicate, request);
+  Plan plan;
+  Source source{Order::identity(request.key_tile), List{}, {}};
+  if (request.allow_spans) {
+    const bool bounded = !request.key_lengths.empty();
+    Expressions e(predicate, request.scalars);
+    const std::vector<SpanBounds> spans = derive_spans(e, e.body({}, false), request.key_tile, bounded, plan.reason);
+    if (!spans.empty() && may_wrap(e, request)) {
+      plan.reason = "at these lengths some value of the predicate may pass the range of i32";
+    } else if (!spans.empty()) {
+      source.schedule = emit_spans(e, spans, bounded);
+      source.counts = count_spans(e, spans, bounded, request);
+    }
+  } else {
+    plan.reason = "a list was asked for";
+  }
+  if (std::holds_alternative<List>(source.schedule))
+    std::tie(plan.list, source.counts) = make_list(predicate, request);
+  plan.passes.push_back({Order::identity(request.query_tile), {std::move(source)}});
+  return plan;
+}
+
+Plan replan(const Plan& plan, const Pointwise& predicate, const PlanRequest& request) {
+  ensure(plan.passes.size() == 1 && plan.passes[0].sources.size() == 1, "a plan of one source");
+  const Source& before = plan.passes[0].sources[0];
+  PlanRequest same = request;
+  same.query_tile = plan.passes[0].queries.tile();
+  same.key_tile = before.keys.tile();
+  const Spans* spans = std::get_if<Spans>(&before.schedule);
+  same.allow_spans = spans != nullptr;
+  if (spans && spans->bounded != !request.key_lengths.empty())
+    throw UserError(predicate.loc, spans->bounded ? "the plan is for programs that bound their keys, and no key lengths are given"
+                                                  : "the plan is for programs without key lengths, and some are given",
+                    "make a plan with key_lengths as the program uses them");
+  Plan now = make_plan(predicate, same);
+  if (spans && std::holds_alternative<List>(now.passes[0].sources[0].schedule))
+    throw UserError(predicate.loc, now.reason + ": query length " + text(request.query_length) + ", key length " + text(request.key_length),
+                    "use a mask with smaller constants or scalars, or plan for these lengths");
+  if (!spans) now.reason = plan.reason;
+  return now;
+}
+
+}  // namespace tessera::mask

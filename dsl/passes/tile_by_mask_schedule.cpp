@@ -1,0 +1,83 @@
+#include <tessera/dsl/passes/tile_by_mask_internal.h>
+
+namespace tessera::passes::detail {
+
+using ir::Builder;
+using ir::OpCode;
+using ir::Value;
+
+namespace {
+
+// The body of a scalar function with several results.
+std::vector<Value> inline_results(const ir::Function& function, const std::vector<Value>& args, int first_param, Builder& into) {
+  const ir::Block& entry = function.graph.entry;
+  ir::Rewriter rewriter(function.graph, into.graph(), [&](ir::Rewriter& r, const ir::Op& op, Builder& b) {
+    if (op.code == OpCode::constant) {
+      r.map(op.results[0], b.constant(op.number, function.graph.type(op.results[0])));
+    } else if (op.code == OpCode::gather || op.code == OpCode::scalar) {
+      ir::Op moved = op;
+      moved.index += first_param;
+      r.copy(moved, b);
+    } else {
+      return false;
+    }
+    return true;
+  });
+  for (std::size_t i = 0; i < args.size(); ++i) rewriter.map(entry.args[i], args[i]);
+  rewriter.block(entry, into);
+  return rewriter[entry.ops.back().operands];
+}
+
+Schedule by_spans(const mask::Spans& spans, const ScheduleRequest& r, Builder& into) {
+  ensure(spans.bounded == r.has_bound, "a plan for programs with key lengths has spans that end at them");
+  const Value queries = into.length(r.query);
+  const Value first = into.mul(into.program_id(r.query), r.query_tile);
+  const Value last = into.add(into.min(into.add(first, r.query_tile), queries), -1);
+  const std::vector<Value> at = inline_results(
+      spans.bounds, {first, last, r.head, r.batch, queries, into.length(r.key), r.bound}, r.function_params, into);
+  Schedule s;
+  for (int i = 0; i < spans.count; ++i) {
+    const Value begin = at[4 * i], full_begin = at[4 * i + 1], full_end = at[4 * i + 2], end = at[4 * i + 3];
+    if (!(begin == full_begin)) s.partial.push_back({begin, full_begin});
+    if (!(full_end == end)) s.partial.push_back({full_end, end});
+    if (!(full_begin == full_end)) s.full.push_back({full_begin, full_end});
+  }
+  return s;
+}
+
+Schedule by_list(const mask::Plan& plan, const ScheduleRequest& r, Builder& into) {
+  const int rows = r.list_params, ids = rows + 1, classes = rows + 2;
+  Value row = into.program_id(r.query);
+  if (!plan.list.class_of.empty()) {
+    const Value at[] = {r.batch, r.head};
+    const Value tiles = into.div(into.add(into.length(r.query), r.query_tile - 1), r.query_tile);
+    row = into.add(into.mul(into.gather(classes, DType::i32, at), tiles), row);
+  }
+  const auto field = [&](int column) {
+    const Value at[] = {row, into.constant(column)};
+    return into.gather(rows, DType::i32, at);
+  };
+  Schedule s;
+  s.ids = ids;
+  s.first_partial = field(0), s.partials = field(1), s.fulls = field(2);
+  s.first_full = into.add(s.first_partial, s.partials);
+  return s;
+}
+
+}  // namespace
+
+Schedule schedule(const mask::Plan& plan, const ScheduleRequest& request, Builder& into) {
+  const mask::Source& source = plan.passes.at(0).sources.at(0);
+  if (const auto* spans = std::get_if<mask::Spans>(&source.schedule)) return by_spans(*spans, request, into);
+  return by_list(plan, request, into);
+}
+
+// Every tile up to the bound: in one loop whose tiles may pass it, or the whole tiles apart.
+Schedule schedule_all(int tile, Value bound, bool one_loop, Builder& into) {
+  const Value zero = into.constant(0), end = into.div(into.add(bound, tile - 1), tile);
+  if (one_loop) return {.partial = {{zero, end}}, .full = {}};
+  const Value whole = into.div(bound, tile);
+  return {.partial = {{whole, end}}, .full = {{zero, whole}}};
+}
+
+}  // namespace tessera::passes::detail

@@ -1,0 +1,73 @@
+#include <tessera/library/attention.h>
+
+#include <fmt/format.h>
+
+#include <tessera/dsl/ir/print.h>
+#include <tessera/library/at_line.h>
+#include <tessera/library/attention_impl.h>
+#include <tessera/library/disassemble.h>
+
+namespace tessera {
+
+using library::at_line;
+
+Attention::Attention(AttentionOptions options, SourceLoc loc)
+    : impl_(at_line(loc, [&] { return std::make_unique<Impl>(std::move(options), loc); })) {}
+
+Attention::~Attention() = default;
+Attention::Attention(Attention&&) noexcept = default;
+Attention& Attention::operator=(Attention&&) noexcept = default;
+
+void Attention::prepare(const AttentionShapes& shapes, SourceLoc loc) {
+  std::lock_guard lock(impl_->mutex);
+  at_line(loc, [&] { impl_->prepare(shapes, loc); });
+}
+
+void Attention::operator()(const AttentionCall& call, SourceLoc loc) {
+  std::lock_guard lock(impl_->mutex);
+  at_line(loc, [&] { impl_->call(call, loc); });
+}
+
+std::string Attention::explain() const {
+  std::lock_guard lock(impl_->mutex);
+  return at_line({}, [&] { return library::to_text(impl_->explanation()); });
+}
+
+std::string Attention::explain_json() const {
+  std::lock_guard lock(impl_->mutex);
+  return at_line({}, [&] { return library::to_json(impl_->explanation()); });
+}
+
+std::string Attention::ir(ir::Stage stage) const {
+  std::lock_guard lock(impl_->mutex);
+  return at_line({}, [&] { return ir::print(impl_->kernel(stage)); });
+}
+
+std::string Attention::llvm_ir() const {
+  std::lock_guard lock(impl_->mutex);
+  return at_line({}, [&] { return impl_->compiled_texts().llvm_ir; });
+}
+
+std::string Attention::ptx() const {
+  std::lock_guard lock(impl_->mutex);
+  return at_line({}, [&] { return impl_->built_last().artifact.ptx; });
+}
+
+std::string Attention::cubin() const {
+  std::lock_guard lock(impl_->mutex);
+  return at_line({}, [&] {
+    const runtime::Image& image = impl_->built_last().program.image();
+    if (image.kind == runtime::Image::Kind::cubin) return image.bytes;
+    throw UserError({}, "there is no cubin: the driver assembles when the kernel is loaded (" + image.why_no_cubin + ")",
+                    "install ptxas of CUDA 12.8 or newer, or name it in TESSERA_PTXAS");
+  });
+}
+
+std::string Attention::sass() const { return library::disassemble(cubin()); }
+
+int Attention::compiles() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->compiles;
+}
+
+}  // namespace tessera

@@ -1,0 +1,232 @@
+#include <tessera/library/attention_impl.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <tessera/dsl/ir/interpret.h>
+#include <tessera/dsl/ir/print.h>
+#include <tessera/library/check_call.h>
+#include <tessera/library/devices.h>
+#include <tessera/library/environment.h>
+#include <tessera/library/view_rules.h>
+#include <tessera/runtime/stream.h>
+
+namespace tessera {
+
+using namespace library;
+
+namespace {
+
+void check_tile(const char* name, int tile, int multiple, int limit, SourceLoc loc) {
+  if (tile == 0 || (tile > 0 && tile % multiple == 0 && tile <= limit)) return;
+  throw UserError(loc, fmt::format("{} is {}", name, tile), fmt::format("give a multiple of {} up to {}, or 0 for the default", multiple, limit));
+}
+
+template <class T>
+void move_to_front(std::vector<T>& items, typename std::vector<T>::iterator item) {
+  std::rotate(items.begin(), item, item + 1);
+}
+
+}  // namespace
+
+Attention::Impl::Impl(AttentionOptions given, SourceLoc loc) : options_(resolve(std::move(given), loc)) {
+  check_tile("query_tile", options_.query_tile, 64, 192, loc);
+  check_tile("key_tile", options_.key_tile, 16, 256, loc);
+  target_ = &choose_target(options_.target, default_device(), loc);
+  tile_ = backend::default_tile(options_.head_dim, options_.value_dim, *target_);
+  if (options_.query_tile != 0) tile_.query = options_.query_tile;
+  if (options_.key_tile != 0) tile_.key = options_.key_tile;
+  traced(false, false);  // what is wrong with the mask or the scores is said now
+}
+
+std::vector<const mask::Pointwise*> Attention::Impl::functions() const {
+  std::vector<const mask::Pointwise*> all{&options_.mask.predicate()};
+  for (const Score& score : options_.scores) all.push_back(&score.map());
+  return all;
+}
+
+const TracedProgram& Attention::Impl::traced(bool lse, bool bounded) {
+  auto& place = traced_[(lse ? 1 : 0) + (bounded ? 2 : 0)];
+  if (!place) place = std::make_unique<TracedProgram>(trace_attention(options_, lse, bounded));
+  return *place;
+}
+
+std::shared_ptr<const PlanInput> Attention::Impl::input_of(const AttentionShapes& shapes, const AttentionCall* call) const {
+  auto input = std::make_shared<PlanInput>();
+  input->shapes = shapes;
+  input->tile = tile_;
+  if (call) input->scalars = call->params;
+  if (call && shapes.key_lengths && call->key_lengths.memory == Memory::host) {
+    auto lengths = static_cast<const std::int32_t*>(call->key_lengths.data);
+    input->key_lengths.assign(lengths, lengths + shapes.batch);
+  }
+  return input;
+}
+
+void Attention::Impl::check_tables(const AttentionShapes& shapes, const AttentionCall* call, SourceLoc loc) const {
+  for (const mask::Pointwise* function : functions()) {
+    library::check_tables(function->function, table_shapes(*function, call), shapes, loc);
+  }
+}
+
+std::shared_ptr<const Planned> Attention::Impl::planned(const std::shared_ptr<const PlanInput>& input, SourceLoc loc) {
+  auto found = std::find_if(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->serves(*input); });
+  if (found != plans_.end()) {
+    move_to_front(plans_, found);
+  } else {
+    const TracedProgram& program = traced(input->shapes.lse, input->shapes.key_lengths);
+    plans_.insert(plans_.begin(), make_planned(program, *input, loc));
+  }
+  last_ = plans_.front();
+  last_input_ = input;
+  last_scalars_ = input->scalars;
+  return last_;
+}
+
+const Planned& Attention::Impl::last() const {
+  if (!last_) throw UserError({}, "nothing was prepared or called yet", "call prepare(shapes) first");
+  return *last_;
+}
+
+BuildRequest Attention::Impl::build_request(const Planned& planned) const {
+  BuildRequest request;
+  request.tiled = &planned.tiled;
+  request.text = planned.text;
+  request.target = target_;
+  request.schedule = backend::resolve(options_.schedule, planned.tiled, *target_);
+  request.line_info = environment().line_info;
+  return request;
+}
+
+const Attention::Impl::Kernel& Attention::Impl::build(const Planned& planned) {
+  auto found = kernels_.find(planned.text);
+  if (found != kernels_.end()) return found->second;
+  BuildRequest request = build_request(planned);
+  BuildResult result = library::build(request);
+  if (result.origin != Origin::memory) ++compiles;
+  Kernel kernel{result.built, request.schedule, {}, result.origin};
+  kernel.ms = {planned.trace_ms, planned.plan_ms, result.passes_ms, result.llvm_ms, result.assemble_ms};
+  return kernels_.emplace(planned.text, std::move(kernel)).first->second;
+}
+
+void Attention::Impl::prepare(const AttentionShapes& given, SourceLoc loc) {
+  AttentionShapes shapes = check_shapes(given, loc);
+  check_tables(shapes, nullptr, loc);
+  auto plan = planned(input_of(shapes, nullptr), loc);
+  last_device_ = default_device();
+  if (!last_device_) return;
+  runtime::OutsideCapture outside;
+  build(*plan).built->program.on(*last_device_);
+  for (const ParameterSource& source : plan->sources) {
+    if (source.kind == ParameterSource::Kind::captured) keep_.push_back(tables_.upload(source.table, *last_device_));
+  }
+}
+
+void Attention::Impl::call(const AttentionCall& call, SourceLoc loc) {
+  if (call.q.memory == Memory::device) {
+    run_on_device(call, loc);
+  } else {
+    run_on_host(call, loc);
+  }
+}
+
+void Attention::Impl::run_on_host(const AttentionCall& call, SourceLoc loc) {
+  AttentionShapes shapes = check_call(options_, call, loc);
+  check_names(functions(), call, loc);
+  check_tables(shapes, &call, loc);
+  auto plan = planned(input_of(shapes, &call), loc);
+  last_device_ = nullptr;
+  auto arguments = call_arguments(*plan, call, *options_.scale, call.key_lengths, host_view);
+  ir::Binding binding = ir::bind(plan->tiled, std::move(arguments));
+  ir::interpret(plan->tiled, binding, {.threads = environment().threads});
+}
+
+void Attention::Impl::run_on_device(const AttentionCall& call, SourceLoc loc) {
+  const runtime::Device& device = device_of("q", call.q, loc);
+  make_key(call, key_);
+  append_contents(call, key_);
+  auto found = std::find_if(launches_.begin(), launches_.end(), [&](const auto& launch) { return launch->serves(key_, device, call); });
+  if (found == launches_.end()) {
+    settle(call, device, loc).launch(call);
+    return;
+  }
+  // The key vouches for shapes and strides; addresses and names are this call's own.
+  for (const auto& [name, view] : {std::pair{"q", &call.q}, {"k", &call.k}, {"v", &call.v}, {"o", &call.o}}) check_address(name, *view, loc);
+  if (!call.params.empty() || !call.tables.empty()) check_names(functions(), call, loc);
+  move_to_front(launches_, found);
+  launches_.front()->launch(call);
+  last_ = launches_.front()->planned();
+  last_input_ = launches_.front()->input();
+  last_scalars_ = call.params;
+  last_device_ = &device;
+}
+
+DeviceLaunch& Attention::Impl::settle(const AttentionCall& call, const runtime::Device& device, SourceLoc loc) {
+  AttentionShapes shapes = check_call(options_, call, loc);
+  check_names(functions(), call, loc);
+  check_tables(shapes, &call, loc);
+  if (&choose_target(options_.target, &device, loc) != target_) {
+    throw UserError(loc, fmt::format("this Attention compiles for {}, and q is on {}", target_->name, device.info().text()),
+                    "make another Attention for that device, with its target");
+  }
+  auto input = input_of(shapes, &call);
+  auto plan = planned(input, loc);
+  last_device_ = &device;
+  runtime::OutsideCapture outside;
+  launches_.insert(launches_.begin(), std::make_unique<DeviceLaunch>(key_, plan, input, build(*plan).built, device, tables_, call,
+                                                                     *options_.scale, loc));
+  return *launches_.front();
+}
+
+const Built& Attention::Impl::built_last() { return *build(last()).built; }
+
+backend::Compiled Attention::Impl::compiled_texts() { return compile_again(build_request(last())); }
+
+ir::Kernel Attention::Impl::kernel(ir::Stage stage) {
+  switch (stage) {
+    case ir::Stage::traced: return traced(last().input.shapes.lse, last().input.shapes.key_lengths).traced.kernel;
+    case ir::Stage::tiled: return last().tiled;
+    case ir::Stage::placed: break;
+  }
+  BuildRequest request = build_request(last());
+  return backend::place(last().tiled, *target_, request.schedule);
+}
+
+Explanation Attention::Impl::explanation() {
+  const Planned& plan = last();
+  const Kernel& kernel = build(plan);
+  const backend::Artifact& artifact = kernel.built->artifact;
+  const AttentionShapes& shapes = plan.input.shapes;
+  Explanation e;
+  e.device = last_device_ ? last_device_->info().text() : "CPU (interpreter)";
+  e.target = target_->name;
+  e.assembler = assembler().identity();
+  e.dtype = options_.dtype;
+  e.head_dim = options_.head_dim;
+  e.value_dim = options_.value_dim;
+  e.batch = shapes.batch;
+  e.heads = shapes.heads;
+  e.kv_heads = shapes.kv_heads;
+  e.query_length = shapes.query_length;
+  e.key_length = shapes.key_length;
+  PlanInput input = *last_input_;
+  input.scalars = last_scalars_;
+  e.plan = plan.list ? plan.plan : mask::replan(plan.plan, options_.mask.predicate(), request_of(input));
+  e.schedule = kernel.schedule;
+  if (auto usage = kernel.built->usage(last_device_)) {
+    e.registers = usage->registers;
+    e.spill_bytes = usage->spill_bytes();
+  }
+  e.shared_bytes = artifact.shared_bytes;
+  e.threads = artifact.threads;
+  e.ms = kernel.ms;
+  e.cache = name_of(kernel.origin);
+  e.compiles = compiles;
+  if (!last_device_ && !default_device()) e.notes.push_back("no GPU: " + why_no_device());
+  if (const std::string& why = assembler().why_driver(); !why.empty()) e.notes.push_back("the driver assembles: " + why);
+  if (const std::string warning = kernel_cache().warning(); !warning.empty()) e.notes.push_back(warning);
+  return e;
+}
+
+}  // namespace tessera

@@ -1,0 +1,54 @@
+#include <doctest/doctest.h>
+
+#include "backend/emit/kernels.h"
+
+namespace tessera::test {
+
+using backend::Slot;
+using backend::SlotKind;
+
+TEST_CASE("a fused elementwise kernel is one pass over memory in 16-byte pieces") {
+  const backend::Emitted e = emitted(fused_elementwise());
+  const std::string& ptx = e.artifact.ptx;
+  CHECK(count(ptx, "ld.global.nc.v4.b32") == 4);  // two tensors, two rows a thread
+  CHECK(count(ptx, "st.global.v4.b32") == 2);
+  CHECK(count(ptx, "fma.rn.bf16") == 0);
+  CHECK(count(ptx, "fma.rn.ftz.f32") == 32);      // the wide form and the form for odd strides compute once, after both
+  CHECK(count(ptx, "cvt.rn.bf16x2.f32") == 8);    // one a pair
+  CHECK(count(ptx, ".local") == 0);
+  CHECK(e.artifact.shared_bytes == 0);
+  CHECK(e.artifact.threads == 128);
+  assembles(e, 128);
+}
+
+TEST_CASE("kernel parameters are what the kernel reads, in a fixed order") {
+  const backend::Artifact artifact = emitted(fused_elementwise()).artifact;
+  std::vector<Slot> expected;
+  for (int param : {0, 1, 2}) {
+    expected.push_back({.kind = SlotKind::pointer, .param = param});
+    for (int dim : {0, 1, 2, 3}) expected.push_back({.kind = SlotKind::stride, .param = param, .dim = dim});
+    for (int dim : {0, 1}) expected.push_back({.kind = SlotKind::group, .param = param, .dim = dim});
+  }
+  expected.push_back({.kind = SlotKind::length, .axis = ir::Axis::named("Query")});
+  expected.push_back({.kind = SlotKind::length, .axis = ir::Axis::named("Head")});
+  CHECK(artifact.slots == expected);
+  CHECK(artifact.entry == "fused");
+  CHECK(artifact.target == "sm_90a");
+  CHECK(artifact.grid == std::vector<ir::Dim>{{ir::Axis::named("Query"), 32}, {ir::Axis::named("Head"), 1},
+                                              {ir::Axis::named("Batch"), 1}});
+}
+
+TEST_CASE("positions compare by one difference for all registers and one constant each") {
+  const backend::Emitted e = emitted(band());
+  const std::string& ptx = e.artifact.ptx;
+  // query >= key: the difference of the bases against 64 register constants, of which Query's two steps make some equal.
+  CHECK(count(ptx, "setp.gt.s32") + count(ptx, "setp.lt.s32") + count(ptx, "setp.ge.s32") + count(ptx, "setp.le.s32") <= 64);
+  CHECK(count(ptx, "rem.") == 0);
+  assembles(e, 128);
+}
+
+TEST_CASE("the same kernel gives the same text") {
+  CHECK(emitted(fused_elementwise()).artifact.ptx == emitted(fused_elementwise()).artifact.ptx);
+}
+
+}  // namespace tessera::test

@@ -1,0 +1,129 @@
+// Forward attention as it is traced, and running it over host tensors.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <tessera/dsl/ir/interpret.h>
+#include <tessera/dsl/ir/print.h>
+#include <tessera/dsl/mask/planner.h>
+
+#include "support/reference.h"
+#include "support/tensor.h"
+
+namespace tessera::testing {
+
+inline constexpr const char* kForward = R"(kernel forward traced grid(Query, Head, Batch) {
+  param q: in bf16[Query, Depth]
+  param k: in bf16[Key, Depth]
+  param v: in bf16[Key, Value]
+  param o: out bf16[Query, Value]
+  param lse: out f32[Query]
+  param scale: scalar f32
+%PARAMS%  function @0 everything(q, k, head, batch, query_length, key_length) {
+    %0 = constant 1 : i1
+    yield %0
+  }
+  %q = load q : bf16[Query, Depth]
+  %scale = scalar scale : f32
+  %lowest = constant -1e+30 : f32[Query]
+  %zero = constant 0 : f32[Query]
+  %none = constant 0 : f32[Query, Value]
+%BOUND%  %row_max.1, %row_sum.1, %acc.1 = over Key mask @0 (%OVER%%row_max = %lowest, %row_sum = %zero, %acc = %none) {
+    ^(%t: tile Key)
+    %k = load k(%t) : bf16[Key, Depth]
+    %s = dot Depth %q, %k : f32[Query, Key]
+    %log2e = constant 1.44269502 : f32
+    %factor = mul %scale, %log2e : f32
+    %scaled = mul %s, %factor : f32[Query, Key]
+    %allowed = allowed @0 %t : i1[Query, Key]
+    %masked = constant -inf : f32[Query, Key]
+    %x = select %allowed, %scaled, %masked : f32[Query, Key]
+    %tile_max = reduce_max Key %x : f32[Query]
+    %m = max %row_max, %tile_max : f32[Query]
+    %less = sub %row_max, %m : f32[Query]
+    %r = exp2 %less : f32[Query]
+    %shifted = sub %x, %m : f32[Query, Key]
+    %p = exp2 %shifted : f32[Query, Key]
+    %kept = mul %row_sum, %r : f32[Query]
+    %tile_sum = reduce_sum Key %p : f32[Query]
+    %l = add %kept, %tile_sum : f32[Query]
+    %faded = mul %acc, %r : f32[Query, Value]
+    %p16 = cast %p : bf16[Query, Key]
+    %v = load v(%t) : bf16[Key, Value]
+    %pv = dot Key %p16, %v : f32[Query, Value]
+    %a = add %faded, %pv : f32[Query, Value]
+    yield %m, %l, %a
+  }
+  %live = gt %row_sum.1, %zero : i1[Query]
+  %mean = div %acc.1, %row_sum.1 : f32[Query, Value]
+  %out = select %live, %mean, %none : f32[Query, Value]
+  %out16 = cast %out : bf16[Query, Value]
+  store o(), %out16
+  %log = log2 %row_sum.1 : f32[Query]
+  %sum = add %row_max.1, %log : f32[Query]
+  %ln2 = constant 0.693147182 : f32[Query]
+  %lse = mul %sum, %ln2 : f32[Query]
+  store lse(), %lse
+}
+)";
+
+inline std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at; (at = text.find(what)) != std::string::npos;) text.replace(at, what.size(), by);
+  return text;
+}
+
+// `bounded`: keys end at key_lengths[batch].
+inline ir::Kernel forward(const mask::Pointwise& mask, bool bounded = false) {
+  std::string text = replaced(kForward, "%PARAMS%", bounded ? "  param key_lengths: table i32 rank 1\n" : "");
+  text = replaced(text, "%BOUND%", bounded ? "  %batch = program_id Batch : i32\n  %bound = gather key_lengths(%batch) : i32\n" : "");
+  ir::Kernel kernel = ir::parse(replaced(text, "%OVER%", bounded ? "%bound, " : ""));
+  kernel.functions = {mask.function};
+  return kernel;
+}
+
+struct Run {
+  std::vector<double> o, lse;
+  bool guards = true;
+};
+
+struct Inputs {
+  test::TestTensor q, k, v;
+  Inputs(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads, std::int64_t queries, std::int64_t keys, int depth, int value)
+      : q(DType::bf16, {batch, heads, queries, depth}), k(DType::bf16, {batch, kv_heads, keys, depth}),
+        v(DType::bf16, {batch, kv_heads, keys, value}) {
+    q.fill_normal(1), k.fill_normal(2), v.fill_normal(3);
+  }
+};
+
+// Arguments in the order tile_by_mask appends parameters: the mask's captures, then the plan's list.
+inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask, const mask::PlanRequest& request, const mask::Plan* plan) {
+  const std::vector<std::int64_t>& shape = in.q.shape();
+  test::TestTensor o(DType::bf16, {shape[0], shape[1], shape[2], in.v.shape()[3]}), lse(DType::f32, {shape[0], shape[1], shape[2]});
+  o.poison(), lse.poison();
+  std::vector<ir::Argument> arguments{in.q.view(), in.k.view(), in.v.view(), o.view(), lse.view(), 1 / std::sqrt(double(shape[3]))};
+  std::vector<std::int32_t> lengths(request.key_lengths.begin(), request.key_lengths.end());
+  const auto table = [](const std::int32_t* data, std::vector<std::int64_t> shape) {
+    return View::contiguous(const_cast<std::int32_t*>(data), DType::i32, std::move(shape));
+  };
+  if (!lengths.empty()) arguments.push_back(table(lengths.data(), {static_cast<std::int64_t>(lengths.size())}));
+  for (std::size_t i = 0; i < mask.captures.size(); ++i) {
+    const mask::Capture& c = mask.captures[i];
+    double value = c.value;
+    for (const mask::NamedScalar& s : request.scalars)
+      if (s.name == mask.function.params[i].name) value = s.value;
+    if (c.table) arguments.push_back(View::contiguous(const_cast<void*>(c.table->data()), c.table->dtype(), c.table->shape()));
+    else arguments.push_back(value);
+  }
+  if (plan && std::holds_alternative<mask::List>(plan->passes[0].sources[0].schedule)) {
+    const mask::TileList& list = plan->list;
+    arguments.push_back(table(list.rows.data(), {static_cast<std::int64_t>(list.rows.size()) / 3, 3}));
+    arguments.push_back(table(list.tiles.data(), {static_cast<std::int64_t>(list.tiles.size())}));
+    if (!list.class_of.empty()) arguments.push_back(table(list.class_of.data(), {request.batch, request.heads}));
+  }
+  ir::interpret(kernel, ir::bind(kernel, arguments), {.threads = 2, .traced_tile = 64});
+  return {o.values(), lse.values(), o.guards_intact() && lse.guards_intact()};
+}
+
+}  // namespace tessera::testing
