@@ -70,13 +70,13 @@ void Attention::Impl::check_tables(const AttentionShapes& shapes, const Attentio
   }
 }
 
-std::shared_ptr<const Planned> Attention::Impl::planned(const std::shared_ptr<const PlanInput>& input, SourceLoc loc) {
+std::shared_ptr<const Planned> Attention::Impl::planned(const std::shared_ptr<const PlanInput>& input) {
   auto found = std::find_if(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->serves(*input); });
   if (found != plans_.end()) {
     move_to_front(plans_, found);
   } else {
     const TracedProgram& program = traced(input->shapes.lse, input->shapes.key_lengths);
-    plans_.insert(plans_.begin(), make_planned(program, *input, loc));
+    plans_.insert(plans_.begin(), make_planned(program, *input));
   }
   last_ = plans_.front();
   last_input_ = input;
@@ -113,7 +113,7 @@ const Attention::Impl::Kernel& Attention::Impl::build(const Planned& planned) {
 void Attention::Impl::prepare(const AttentionShapes& given, SourceLoc loc) {
   AttentionShapes shapes = check_shapes(given, loc);
   check_tables(shapes, nullptr, loc);
-  auto plan = planned(input_of(shapes, nullptr), loc);
+  auto plan = planned(input_of(shapes, nullptr));
   last_device_ = default_device();
   if (!last_device_) return;
   runtime::OutsideCapture outside;
@@ -135,7 +135,7 @@ void Attention::Impl::run_on_host(const AttentionCall& call, SourceLoc loc) {
   AttentionShapes shapes = check_call(options_, call, loc);
   check_names(functions(), call, loc);
   check_tables(shapes, &call, loc);
-  auto plan = planned(input_of(shapes, &call), loc);
+  auto plan = planned(input_of(shapes, &call));
   last_device_ = nullptr;
   auto arguments = call_arguments(*plan, call, *options_.scale, call.key_lengths, host_view);
   ir::Binding binding = ir::bind(plan->tiled, std::move(arguments));
@@ -171,7 +171,7 @@ DeviceLaunch& Attention::Impl::settle(const AttentionCall& call, const runtime::
                     "make another Attention for that device, with its target");
   }
   auto input = input_of(shapes, &call);
-  auto plan = planned(input, loc);
+  auto plan = planned(input);
   last_device_ = &device;
   runtime::OutsideCapture outside;
   launches_.insert(launches_.begin(), std::make_unique<DeviceLaunch>(key_, plan, input, build(*plan).built, device, tables_, call,

@@ -38,7 +38,7 @@ struct Attention::Impl {
   };
 
   const library::TracedProgram& traced(bool lse, bool bounded);
-  std::shared_ptr<const library::Planned> planned(const std::shared_ptr<const library::PlanInput>& input, SourceLoc loc);
+  std::shared_ptr<const library::Planned> planned(const std::shared_ptr<const library::PlanInput>& input);
   std::shared_ptr<const library::PlanInput> input_of(const AttentionShapes& shapes, const AttentionCall* call) const;
   void check_tables(const AttentionShapes& shapes, const AttentionCall* call, SourceLoc loc) const;
   std::vector<const mask::Pointwise*> functions() const;

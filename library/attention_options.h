@@ -55,7 +55,8 @@ struct AttentionCall {
   void* stream = nullptr;              // a CUstream or cudaStream_t; null: the legacy default stream
   std::vector<mask::NamedScalar> params = {};   // values of Param scalars: {{"left", 512}}
   std::vector<NamedTable> tables = {};
-  View key_lengths = {};               // i32 [batch]: keys from key_lengths[b] on do not exist, whatever memory holds there
+  View key_lengths = {};               // i32 [batch]: keys from key_lengths[b] on do not exist, whatever memory holds there;
+                                       // key_length of a mask stays the number of keys that k has
 };
 
 }  // namespace tessera

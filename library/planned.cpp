@@ -24,13 +24,6 @@ Traced trace(const AttentionOptions& options, const ForwardOptions& forward_opti
                                      : forward.trace<bf16>(options.mask, options.scores, forward_options);
 }
 
-bool reads_argument(const ir::Function& function, int argument) {
-  ir::Value wanted = function.graph.entry.args[static_cast<std::size_t>(argument)];
-  return std::any_of(function.graph.entry.ops.begin(), function.graph.entry.ops.end(), [&](const ir::Op& op) {
-    return std::find(op.operands.begin(), op.operands.end(), wanted) != op.operands.end();
-  });
-}
-
 // The parameters of the forward program, by the names of its argument struct.
 Kind kind_named(const std::string& name) {
   constexpr std::pair<const char*, Kind> kinds[] = {{"q", Kind::q},     {"k", Kind::k},         {"v", Kind::v},
@@ -122,6 +115,8 @@ mask::PlanRequest request_of(const PlanInput& input) {
   request.key_tile = input.tile.key;
   request.scalars = input.scalars;
   request.key_lengths = input.key_lengths;
+  bool unknown = input.shapes.key_lengths && input.key_lengths.empty();
+  if (unknown) request.key_lengths.assign(static_cast<std::size_t>(input.shapes.batch), input.shapes.key_length);
   return request;
 }
 
@@ -163,22 +158,13 @@ bool Planned::serves(const PlanInput& call) const {
   return call.shapes == input.shapes && (!list || (same_scalars() && call.key_lengths == input.key_lengths));
 }
 
-std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input, SourceLoc loc) {
+std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input) {
   auto start = Clock::now();
   auto planned = std::make_shared<Planned>();
   mask::Plan& plan = planned->plan;
   if (program.mask) plan = mask::make_plan(*program.mask, request_of(input));
   planned->list = is_list(plan);
-  if (planned->list && program.bounded && input.key_lengths.empty()) {
-    if (reads_argument(program.mask->function, ir::Function::key_length)) {
-      throw UserError(loc,
-                      fmt::format("the key lengths are in device memory, and this mask needs them on the host: it depends on the "
-                                  "number of keys and has no closed form ({})",
-                                  plan.reason),
-                      "give key_lengths in host memory");
-    }
-    make_all_partial(plan);
-  }
+  if (planned->list && program.bounded && input.key_lengths.empty()) make_all_partial(plan);
   const ir::Kernel& traced = program.traced.kernel;
   planned->tiled = passes::simplify(passes::tile_by_mask(traced, program.mask ? &plan : nullptr, program.tiling));
   planned->text = ir::print(planned->tiled);

@@ -46,7 +46,7 @@ TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bo
 struct PlanInput {
   AttentionShapes shapes;
   std::vector<mask::NamedScalar> scalars;
-  std::vector<std::int64_t> key_lengths;  // where the host knows them
+  std::vector<std::int64_t> key_lengths;  // where the host knows them: a list is made for them, spans are not
   backend::TileShape tile{};
 };
 mask::PlanRequest request_of(const PlanInput& input);
@@ -64,6 +64,6 @@ struct Planned {
   bool serves(const PlanInput& call) const;
 };
 
-std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input, SourceLoc loc);
+std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input);
 
 }  // namespace tessera::library

@@ -99,14 +99,15 @@ struct Program::Impl {
     PlanInput input;
     input.tile = {tile_of(options, "Query", 128), tile_of(options, "Key", 128)};
     if (!program.mask) return input;
-    input.shapes = {.batch = length("Batch"), .heads = length("Head"), .query_length = length("Query"), .key_length = length("Key")};
+    input.shapes = {.batch = length("Batch"), .heads = length("Head"), .query_length = length("Query"), .key_length = length("Key"),
+                    .key_lengths = program.bounded};
     return input;
   }
 
-  const Planned& plan(const std::vector<ir::Argument>& arguments, SourceLoc loc) {
+  const Planned& plan(const std::vector<ir::Argument>& arguments) {
     PlanInput input = input_of(ir::bind(program.traced.kernel, arguments));
     auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) { return plan->serves(input); });
-    if (found == plans.end()) found = plans.insert(plans.end(), make_planned(program, std::move(input), loc));
+    if (found == plans.end()) found = plans.insert(plans.end(), make_planned(program, std::move(input)));
     last = *found;
     return *last;
   }
@@ -163,7 +164,7 @@ const ir::Kernel& Program::traced() const { return impl_->program.traced.kernel;
 void Program::call(std::vector<ir::Argument> arguments, void* stream, SourceLoc loc) {
   std::lock_guard lock(impl_->mutex);
   at_line(loc, [&] {
-    const Planned& planned = impl_->plan(arguments, loc);
+    const Planned& planned = impl_->plan(arguments);
     const View* first = first_view(arguments);
     Memory memory = first ? first->memory : Memory::host;
     check_one_memory(planned.tiled, arguments, memory, loc);

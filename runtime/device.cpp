@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 
+#include <tessera/runtime/stream.h>
+
 namespace tessera::runtime {
 
 namespace {
@@ -35,6 +37,19 @@ DeviceInfo query(int ordinal, cu::Device device) {
   return info;
 }
 
+// On a stream of its own: the null stream is out of bounds while some other stream is captured.
+cu::DevicePointer allocate_zeros() {
+  const OutsideCapture outside;
+  cu::DevicePointer zeros = 0;
+  driver().mem_alloc(&zeros, zeros_bytes);
+  cu::Stream stream = nullptr;
+  driver().stream_create(&stream, static_cast<unsigned>(cu::StreamFlag::non_blocking));
+  driver().memset_bytes(zeros, 0, zeros_bytes, stream);
+  driver().stream_synchronize(stream);
+  driver().stream_destroy(stream);
+  return zeros;
+}
+
 }  // namespace
 
 std::string DeviceInfo::text() const { return fmt::format("device {} ({}, sm_{}{})", ordinal, name, major, minor); }
@@ -52,9 +67,7 @@ Device::State::State(int ordinal) {
   driver().device_primary_ctx_retain(&context, handle);
   try {
     ScopedContext current(context);
-    driver().mem_alloc(&zeros, zeros_bytes);
-    driver().memset_bytes(zeros, 0, zeros_bytes, nullptr);
-    driver().stream_synchronize(nullptr);
+    zeros = allocate_zeros();
   } catch (...) {
     driver().device_primary_ctx_release.status(handle);
     throw;

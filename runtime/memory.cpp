@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include <tessera/runtime/stream.h>
+
 namespace tessera::runtime {
 
 namespace {
@@ -34,6 +36,15 @@ void check_allocation(const Device& device, std::int64_t bytes, const char* call
   throw DriverError(driver(), call, result, fmt::format("allocating {} bytes on {}", bytes, device.info().text()));
 }
 
+// An allocation of its own, also while some stream is captured: it is no part of the graph.
+cu::DevicePointer allocate(const Device& device, std::int64_t bytes) {
+  const OutsideCapture outside;
+  cu::DevicePointer address = 0;
+  const auto& call = driver().mem_alloc;
+  check_allocation(device, bytes, call.name(), call.status(&address, static_cast<std::size_t>(bytes)));
+  return address;
+}
+
 void check_size(std::int64_t bytes) {
   if (bytes < 0) throw Error(fmt::format("a buffer of {} bytes was asked for", bytes), "give a size of 0 or more");
 }
@@ -51,8 +62,7 @@ DeviceBuffer::DeviceBuffer(const Device& device, std::int64_t bytes) : device_(d
   check_size(bytes);
   if (bytes == 0) return;
   ScopedContext current(device_);
-  const auto& call = driver().mem_alloc;
-  check_allocation(device_, bytes, call.name(), call.status(&address_, static_cast<std::size_t>(bytes)));
+  address_ = allocate(device_, bytes);
 }
 
 DeviceBuffer::DeviceBuffer(const Device& device, std::int64_t bytes, cu::Stream stream)
@@ -60,13 +70,11 @@ DeviceBuffer::DeviceBuffer(const Device& device, std::int64_t bytes, cu::Stream 
   check_size(bytes);
   if (bytes == 0) return;
   ScopedContext current(device_);
-  const auto size = static_cast<std::size_t>(bytes);
   if (stream_ordered_) {
     const auto& call = driver().mem_alloc_async;
-    check_allocation(device_, bytes, call.name(), call.status(&address_, size, stream));
+    check_allocation(device_, bytes, call.name(), call.status(&address_, static_cast<std::size_t>(bytes), stream));
   } else {
-    const auto& call = driver().mem_alloc;
-    check_allocation(device_, bytes, call.name(), call.status(&address_, size));
+    address_ = allocate(device_, bytes);
   }
 }
 
@@ -78,7 +86,10 @@ DeviceBuffer::~DeviceBuffer() {
   if (stream_ordered_) {
     cuda.mem_free_async.status(address_, stream_);
   } else {
+    cu::CaptureMode mode = cu::CaptureMode::relaxed;
+    cuda.exchange_capture_mode.status(&mode);
     cuda.mem_free.status(address_);
+    cuda.exchange_capture_mode.status(&mode);
   }
   cu::Context popped = nullptr;
   cuda.ctx_pop_current.status(&popped);

@@ -8,6 +8,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -31,6 +32,15 @@ namespace {
 
 constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 
+// Pointers to shared memory have 32 bits: a producer warp with 24 registers cannot spare two for each. An option of the
+// process, but of this library's own LLVM, which nobody else can reach.
+void use_short_pointers() {
+  const auto& options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find("nvptx-short-ptr");
+  if (found == options.end()) throw InternalError("this LLVM has no option nvptx-short-ptr");
+  static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+}
+
 std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -38,6 +48,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    use_short_pointers();
   });
   const llvm::Triple triple(kTriple);
   std::string error;
@@ -45,9 +56,9 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   if (!found) throw InternalError("LLVM has no NVPTX target: " + error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      found->createTargetMachine(triple, target.name, target.ptx_features, options, llvm::Reloc::PIC_, std::nullopt,
-                                 llvm::CodeGenOptLevel::Aggressive));
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(triple, target.name, target.ptx_features,
+                                                                          options, llvm::Reloc::PIC_, std::nullopt,
+                                                                          llvm::CodeGenOptLevel::Aggressive));
   if (!machine) throw InternalError("LLVM has no machine for " + target.name);
   return machine;
 }

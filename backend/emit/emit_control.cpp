@@ -46,15 +46,6 @@ std::vector<ir::Value> from(const std::vector<ir::Value>& values, std::size_t fi
   return {values.begin() + static_cast<std::ptrdiff_t>(first), values.end()};
 }
 
-// Products are unrolled already, and a body twice as long would only press on registers.
-void forbid_unrolling(llvm::BranchInst* back) {
-  llvm::LLVMContext& c = back->getContext();
-  llvm::MDNode* disable = llvm::MDNode::get(c, {llvm::MDString::get(c, "llvm.loop.unroll.disable")});
-  llvm::MDNode* loop = llvm::MDNode::getDistinct(c, {nullptr, disable});
-  loop->replaceOperandWith(0, loop);
-  back->setMetadata(llvm::LLVMContext::MD_loop, loop);
-}
-
 }  // namespace
 
 // Rotated: the condition is tested before the first trip and after each.
@@ -73,7 +64,7 @@ void emit_loop(Emitter& e, const Op& op) {
   const Values yielded = flatten(e, e.emit(region));
   Value* next = b.CreateNSWAdd(i, e.i32(1));
   llvm::BasicBlock* latch = b.GetInsertBlock();
-  forbid_unrolling(b.CreateCondBr(b.CreateICmpSLT(next, hi), body, end));
+  e.loop_back(b.CreateICmpSLT(next, hi), body, end);
   i->addIncoming(lo, before);
   i->addIncoming(next, latch);
   add_incoming(carried, init, before);

@@ -143,13 +143,15 @@ Bound binary(Emitter& e, const Op& op, const Type& type, const std::vector<Opera
   const int n = registers_of(type);
   if ((op.code == OpCode::add || op.code == OpCode::sub) && adds_positions(in, type))
     return add_positions(e, op.code == OpCode::sub, in, n);
-  if (op.code == OpCode::div && is_float(type.dtype) && n >= 4 * registers_of(*in[1].type)) return divide_by_few(e, type, in);
+  if (op.code == OpCode::div && is_float(type.dtype) && n >= 4 * registers_of(*in[1].type))
+    return divide_by_few(e, type, in);
   return make(e, type, [&](int r) { return binary_math(e, op.code, type.dtype, at(e, in[0], r), at(e, in[1], r)); });
 }
 
 Bound compare(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
   if (compares_positions(in)) return compare_positions(e, op.code, in, registers_of(type));
-  return make(e, type, [&](int r) { return compare_math(e, op.code, in[0].type->dtype, at(e, in[0], r), at(e, in[1], r)); });
+  return make(e, type,
+              [&](int r) { return compare_math(e, op.code, in[0].type->dtype, at(e, in[0], r), at(e, in[1], r)); });
 }
 
 Bound ternary(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {

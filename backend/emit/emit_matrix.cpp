@@ -21,13 +21,13 @@ using llvm::Value;
 
 namespace {
 
-constexpr int kStep = 16;        // of the contracted axis in one instruction
-constexpr int kRowBytes = 128;   // of a chunk
-constexpr int kColumns = 64;     // of a chunk
+constexpr int kStep = 16;       // of the contracted axis in one instruction
+constexpr int kRowBytes = 128;  // of a chunk
+constexpr int kColumns = 64;    // of a chunk
 
 InternalError refuse(const Op& op, Emitter& e, const std::string& why) {
-  return InternalError("mma of " + to_string(e.type(op.operands[0])) + " and " + to_string(e.type(op.operands[1])) + " over " +
-                       op.axis.name() + ": " + why);
+  return InternalError("mma of " + to_string(e.type(op.operands[0])) + " and " + to_string(e.type(op.operands[1])) +
+                       " over " + op.axis.name() + ": " + why);
 }
 
 struct SharedOperand {
@@ -38,7 +38,8 @@ struct SharedOperand {
   // Descriptor of step `k`: addresses count 16 bytes.
   Value* step(Emitter& e, int k) const {
     const int per_chunk = kColumns / kStep;
-    const int bytes = transposed ? k * kStep * kRowBytes : k / per_chunk * ring->chunk_bytes() + k % per_chunk * kStep * 2;
+    const int bytes =
+        transposed ? k * kStep * kRowBytes : k / per_chunk * ring->chunk_bytes() + k % per_chunk * kStep * 2;
     return e.b.CreateAdd(descriptor, e.b.getInt64(static_cast<std::uint64_t>(bytes / 16)));
   }
 };
@@ -70,7 +71,8 @@ Shape shape_of(Emitter& e, const Op& op) {
   if (rows.extent != 64) throw refuse(op, e, "a warpgroup multiplies 64 rows");
   if (shape.n % 8 != 0 || shape.n > 256) throw refuse(op, e, "columns must be a multiple of 8, at most 256");
   if (b.extent(op.axis) != k) throw refuse(op, e, "the contracted extents differ");
-  if (a.dtype != b.dtype || (a.dtype != DType::bf16 && a.dtype != DType::f16)) throw refuse(op, e, "operands must both be bf16 or both f16");
+  if (a.dtype != b.dtype || (a.dtype != DType::bf16 && a.dtype != DType::f16))
+    throw refuse(op, e, "operands must both be bf16 or both f16");
   if (!same_places(d, *d.layout, product_layout(rows.axis, columns.axis, shape.n)))
     throw refuse(op, e, "the result's layout is not the accumulator's: " + to_string(*d.layout));
   if (shape.a_in_registers && (k % kStep != 0 || !same_places(a, *a.layout, product_layout(rows.axis, op.axis, k))))
@@ -91,8 +93,10 @@ void emit_mma(Emitter& e, const Op& op) {
   step.b_transposed = b_shared.transposed;
   if (op.operands.size() > 2) step.accumulator = e[op.operands[2]].regs;
   for (int k = 0; k < shape.steps; ++k) {
-    if (shape.a_in_registers) step.a_registers.assign(a.regs.begin() + 4 * k, a.regs.begin() + 4 * k + 4);
-    else step.a_descriptor = a_shared.step(e, k);
+    if (shape.a_in_registers)
+      step.a_registers.assign(a.regs.begin() + 4 * k, a.regs.begin() + 4 * k + 4);
+    else
+      step.a_descriptor = a_shared.step(e, k);
     step.b_descriptor = b_shared.step(e, k);
     step.accumulator = product_step(e.b, step);
   }
@@ -104,7 +108,8 @@ void emit_mma_wait(Emitter& e, const Op& op) {
   for (ir::Value v : op.operands) {
     const Type& type = e.type(v);
     llvm::Type* word = register_type(e, type);
-    if (!word->isFloatTy() && !word->isIntegerTy(32)) throw InternalError("mma_wait cannot pass " + to_string(type) + " through");
+    if (!word->isFloatTy() && !word->isIntegerTy(32))
+      throw InternalError("mma_wait cannot pass " + to_string(type) + " through");
     values.insert(values.end(), e[v].regs.begin(), e[v].regs.end());
   }
   const Values waited = wait_products(e.b, op.index, values);

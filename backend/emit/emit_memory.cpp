@@ -104,7 +104,8 @@ void write_runs(Emitter& e, const Type& type, const Bound& value, const GlobalTi
         } else {
           run = llvm::PoisonValue::get(run_type(e, type, width));
           for (int i = 0; i < n; ++i)
-            run = e.b.CreateInsertElement(run, value.regs[(packed(type) ? r / 2 : r) + i], static_cast<std::uint64_t>(i));
+            run =
+                e.b.CreateInsertElement(run, value.regs[(packed(type) ? r / 2 : r) + i], static_cast<std::uint64_t>(i));
         }
         e.b.CreateAlignedStore(run, tile.pointer(r), llvm::Align(static_cast<std::uint64_t>(bytes)));
       }
@@ -192,8 +193,11 @@ void emit_gather(Emitter& e, const Op& op) {
       Value* at = e[op.operands[d]].regs[index.is_scalar() ? 0 : e.registers(type, index)[r]];
       at = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, e.b.CreateSub(extent(d), e.i32(1)));
       at = e.b.CreateSExt(e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, e.i32(0)), e.b.getInt64Ty());
-      if (table) offset = e.b.CreateAdd(d ? e.b.CreateMul(offset, e.b.CreateZExt(extent(d), e.b.getInt64Ty())) : offset, at);
-      else offset = e.b.CreateAdd(offset, e.b.CreateMul(at, e.slot({.kind = SlotKind::stride, .param = op.index, .dim = implicit + d})));
+      if (table)
+        offset = e.b.CreateAdd(d ? e.b.CreateMul(offset, e.b.CreateZExt(extent(d), e.b.getInt64Ty())) : offset, at);
+      else
+        offset = e.b.CreateAdd(
+            offset, e.b.CreateMul(at, e.slot({.kind = SlotKind::stride, .param = op.index, .dim = implicit + d})));
     }
     return e.b.CreateGEP(e.b.getInt8Ty(), pointer, e.b.CreateMul(offset, e.b.getInt64(bytes_of(type.dtype))));
   };

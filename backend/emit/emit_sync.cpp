@@ -79,7 +79,11 @@ void emit_role(Emitter& e, const Op& op) {
   const bool producer = holds(op.regions.at(0), OpCode::copy);
   if (producer) elect_producer(e);
   Value* leader = producer ? e.b.getTrue() : e.b.CreateICmpEQ(e.b.CreateAnd(e.thread, 127), e.i32(0));
-  e.scope = {.warps = 4, .warp = e.b.CreateAnd(e.warp, 3), .group = group, .area = warpgroup, .leader = leader,
+  e.scope = {.warps = 4,
+             .warp = e.b.CreateAnd(e.warp, 3),
+             .group = group,
+             .area = warpgroup,
+             .leader = leader,
              .one_thread = producer};
   e.emit(op.regions[0]);
   e.b.CreateBr(e.done);
@@ -136,7 +140,7 @@ class Copy {
     Value* next = b.CreateAdd(row, e_.i32(1));
     row->addIncoming(e_.i32(0), before);
     row->addIncoming(next, b.GetInsertBlock());
-    b.CreateCondBr(b.CreateICmpULT(next, e_.i32(rows_)), body, end);
+    e_.loop_back(b.CreateICmpULT(next, e_.i32(rows_)), body, end);
     b.SetInsertPoint(end);
   }
 

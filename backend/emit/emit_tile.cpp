@@ -42,7 +42,8 @@ struct Reduction {
   Value* from_word(Value* v) const { return dtype == DType::i1 ? e.b.CreateICmpNE(v, e.i32(0)) : v; }
 
   Value* butterfly(Value* v, int mask) const {
-    const unsigned id = is_float(dtype) ? llvm::Intrinsic::nvvm_shfl_sync_bfly_f32 : llvm::Intrinsic::nvvm_shfl_sync_bfly_i32;
+    const unsigned id =
+        is_float(dtype) ? llvm::Intrinsic::nvvm_shfl_sync_bfly_f32 : llvm::Intrinsic::nvvm_shfl_sync_bfly_i32;
     return from_word(e.intrinsic(id, {e.i32(-1), as_word(v), e.i32(mask), e.i32(31)}));
   }
 };
@@ -107,7 +108,8 @@ void across_warps(const Reduction& reduce, const Type& from, ir::Axis axis, Valu
   llvm::Type* type = is_float(reduce.dtype) ? e.b.getFloatTy() : e.b.getInt32Ty();
   for (int r = 0; r < n; ++r) {
     Values parts;
-    for (int m : members) parts.push_back(reduce.from_word(e.b.CreateLoad(type, word(e.b.CreateAdd(base, e.i32(m)), r))));
+    for (int m : members)
+      parts.push_back(reduce.from_word(e.b.CreateLoad(type, word(e.b.CreateAdd(base, e.i32(m)), r))));
     values[r] = combine(reduce, parts);
   }
   e.sync_scope();
@@ -118,7 +120,8 @@ void across_warps(const Reduction& reduce, const Type& from, ir::Axis axis, Valu
 void emit_reduce(Emitter& e, const Op& op) {
   const Type &from = e.type(op.operands[0]), &to = e.type(op.results[0]);
   const Bound& tile = e[op.operands[0]];
-  if (from.layout->replicates(Part::reg)) throw InternalError("reduction of a tile with repeated registers: " + to_string(from));
+  if (from.layout->replicates(Part::reg))
+    throw InternalError("reduction of a tile with repeated registers: " + to_string(from));
   const Reduction reduce{e, combiner(op.code), from.dtype};
   const int n = registers_of(to);
   std::vector<Values> members(static_cast<std::size_t>(n));

@@ -47,8 +47,13 @@ std::string parameter_name(const ir::Kernel& kernel, const Slot& slot) {
 }  // namespace
 
 Emitter::Emitter(llvm::LLVMContext& context, const ir::Kernel& k, const Target& t, const EmitOptions& options)
-    : kernel(k), target(t), plan(plan_memory(k)), slots(collect_slots(k)),
-      module(std::make_unique<llvm::Module>(k.name, context)), b(context), bound_(k.values.size()),
+    : kernel(k),
+      target(t),
+      plan(plan_memory(k)),
+      slots(collect_slots(k)),
+      module(std::make_unique<llvm::Module>(k.name, context)),
+      b(context),
+      bound_(k.values.size()),
       programs_(k.grid.size(), nullptr) {
   set_target(*module, target);
   llvm::FastMathFlags flags;
@@ -56,7 +61,8 @@ Emitter::Emitter(llvm::LLVMContext& context, const ir::Kernel& k, const Target& 
   b.setFastMathFlags(flags);
   create_function();
   if (options.line_info) {
-    const auto first = std::find_if(k.entry.ops.begin(), k.entry.ops.end(), [](const ir::Op& op) { return bool(op.loc); });
+    const auto first =
+        std::find_if(k.entry.ops.begin(), k.entry.ops.end(), [](const ir::Op& op) { return bool(op.loc); });
     debug_ = std::make_unique<DebugInfo>(*module, *function, first == k.entry.ops.end() ? SourceLoc{} : first->loc);
   }
 }
@@ -67,8 +73,8 @@ void Emitter::create_function() {
   llvm::LLVMContext& c = b.getContext();
   std::vector<llvm::Type*> types;
   for (const Slot& s : slots) types.push_back(parameter_type(c, kernel, s));
-  function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false), llvm::Function::ExternalLinkage,
-                                    kernel.name, *module);
+  function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
+                                    llvm::Function::ExternalLinkage, kernel.name, *module);
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addFnAttr("nvvm.maxntid", std::to_string(kernel.threads) + ",1,1");
@@ -86,8 +92,9 @@ void Emitter::create_function() {
       if (kernel.params[slots[i].param].kind != ir::ParamKind::output) argument->addAttr(llvm::Attribute::ReadOnly);
     }
   }
-  memory_ = new llvm::GlobalVariable(*module, llvm::ArrayType::get(b.getInt8Ty(), 0), false, llvm::GlobalValue::ExternalLinkage,
-                                     nullptr, "smem", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+  memory_ = new llvm::GlobalVariable(*module, llvm::ArrayType::get(b.getInt8Ty(), 0), false,
+                                     llvm::GlobalValue::ExternalLinkage, nullptr, "smem", nullptr,
+                                     llvm::GlobalValue::NotThreadLocal, 3);
   memory_->setAlignment(llvm::Align(1024));
 }
 
@@ -116,7 +123,8 @@ void Emitter::prologue() {
 }
 
 void Emitter::init_barriers() {
-  const bool copies = std::any_of(slots.begin(), slots.end(), [](const Slot& s) { return s.kind == SlotKind::tensor_map; });
+  const bool copies =
+      std::any_of(slots.begin(), slots.end(), [](const Slot& s) { return s.kind == SlotKind::tensor_map; });
   if (!copies && plan.barriers.empty()) return;
   when(scope.leader, "init", [&] {
     for (std::uint32_t id : plan.barriers) {
@@ -127,7 +135,8 @@ void Emitter::init_barriers() {
     intrinsic(llvm::Intrinsic::nvvm_fence_mbarrier_init_release_cluster, {});
     for (std::size_t i = 0; i < slots.size(); ++i)
       if (slots[i].kind == SlotKind::tensor_map)
-        intrinsic(llvm::Intrinsic::nvvm_prefetch_tensormap, {function->getArg(static_cast<unsigned>(i))}, {b.getPtrTy()});
+        intrinsic(llvm::Intrinsic::nvvm_prefetch_tensormap, {function->getArg(static_cast<unsigned>(i))},
+                  {b.getPtrTy()});
   });
   intrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
 }
@@ -174,15 +183,14 @@ Value* Emitter::slot(const Slot& s) const {
 
 Bound& Emitter::operator[](ir::Value v) {
   Bound& bound = bound_.at(v.id);
-  if (bound.regs.empty() && !bound.ring) throw InternalError("%" + std::to_string(v.id) + " is used before its definition");
+  if (bound.regs.empty() && !bound.ring)
+    throw InternalError("%" + std::to_string(v.id) + " is used before its definition");
   return bound;
 }
 
 Value* Emitter::shared(Value* offset) { return b.CreateGEP(b.getInt8Ty(), memory_, offset); }
 
-Value* Emitter::shared_address(Value* offset) {
-  return b.CreateAdd(b.CreatePtrToInt(memory_, b.getInt32Ty()), offset);
-}
+Value* Emitter::shared_address(Value* offset) { return b.CreateAdd(b.CreatePtrToInt(memory_, b.getInt32Ty()), offset); }
 
 llvm::CallInst* Emitter::intrinsic(unsigned id, const Values& arguments, const std::vector<llvm::Type*>& overloads) {
   return b.CreateCall(llvm::Intrinsic::getOrInsertDeclaration(module.get(), id, overloads), arguments);
@@ -190,12 +198,21 @@ llvm::CallInst* Emitter::intrinsic(unsigned id, const Values& arguments, const s
 
 llvm::BasicBlock* Emitter::block(const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, function); }
 
+void Emitter::loop_back(Value* condition, llvm::BasicBlock* body, llvm::BasicBlock* end) {
+  llvm::LLVMContext& c = b.getContext();
+  llvm::MDNode* disable = llvm::MDNode::get(c, {llvm::MDString::get(c, "llvm.loop.unroll.disable")});
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(c, {nullptr, disable});
+  loop->replaceOperandWith(0, loop);
+  b.CreateCondBr(condition, body, end)->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
 void Emitter::sync_scope() {
   if (!scope.group) {
     intrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
     return;
   }
-  intrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count, {b.CreateAdd(scope.area, i32(1)), i32(scope.warps * 32)});
+  intrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count,
+            {b.CreateAdd(scope.area, i32(1)), i32(scope.warps * 32)});
 }
 
 const std::vector<int>& Emitter::registers(const ir::Type& result, const ir::Type& operand) {
@@ -221,8 +238,13 @@ Emitted emit(const ir::Kernel& placed, const Target& target, const EmitOptions& 
   const std::unique_ptr<llvm::Module> module = emitter.run();
   Generated generated = generate(*module, target);
   Emitted result;
-  result.artifact = {.entry = placed.name, .target = target.name, .ptx = std::move(generated.ptx), .threads = placed.threads,
-                     .shared_bytes = emitter.plan.total, .slots = emitter.slots, .grid = placed.grid_tiles};
+  result.artifact = {.entry = placed.name,
+                     .target = target.name,
+                     .ptx = std::move(generated.ptx),
+                     .threads = placed.threads,
+                     .shared_bytes = emitter.plan.total,
+                     .slots = emitter.slots,
+                     .grid = placed.grid_tiles};
   result.llvm_ir = std::move(generated.llvm_ir);
   result.llvm_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return result;

@@ -33,7 +33,7 @@ struct Affine {
 
 // A value of the placed kernel in LLVM's terms.
 struct Bound {
-  Values regs{};                    // tiles and scalars
+  Values regs{};                  // tiles and scalars
   std::vector<Affine> affine{};   // i32: regs[r] == affine[r].base + affine[r].offset; may be empty
   bool position = false;          // i32: a token position or a small sum of such: differences do not overflow
   const Ring* ring = nullptr;     // shared, barrier, view
@@ -42,12 +42,12 @@ struct Bound {
 
 // Who runs the code being emitted.
 struct Scope {
-  int warps = 0;                   // that a tile is spread over
-  llvm::Value* warp = nullptr;     // i32, which of them this is
-  llvm::Value* group = nullptr;    // i32, which warpgroup of its role; null outside roles
-  llvm::Value* area = nullptr;     // i32, which scratch area and named barrier are this group's
-  llvm::Value* leader = nullptr;   // i1, one thread
-  bool one_thread = false;         // a producer: only one thread runs the region
+  int warps = 0;                  // that a tile is spread over
+  llvm::Value* warp = nullptr;    // i32, which of them this is
+  llvm::Value* group = nullptr;   // i32, which warpgroup of its role; null outside roles
+  llvm::Value* area = nullptr;    // i32, which scratch area and named barrier are this group's
+  llvm::Value* leader = nullptr;  // i1, one thread
+  bool one_thread = false;        // a producer: only one thread runs the region
 };
 
 class Emitter {
@@ -66,26 +66,29 @@ class Emitter {
   llvm::IRBuilder<> b;
   llvm::Function* function = nullptr;
   Scope scope;
-  llvm::Value* thread = nullptr;   // index in the block
+  llvm::Value* thread = nullptr;  // index in the block
   llvm::Value* lane = nullptr;
-  llvm::Value* warp = nullptr;     // uniform: read through a shuffle
+  llvm::Value* warp = nullptr;       // uniform: read through a shuffle
   llvm::BasicBlock* done = nullptr;  // returns
 
   const ir::Type& type(ir::Value v) const { return kernel.type(v); }
-  Bound& operator[](ir::Value v);                     // InternalError before its definition
+  Bound& operator[](ir::Value v);  // InternalError before its definition
   void bind(ir::Value v, Bound bound) { bound_[v.id] = std::move(bound); }
   llvm::Value* scalar(ir::Value v) { return (*this)[v].regs.at(0); }
 
-  llvm::Value* slot(const Slot& slot) const;          // the kernel parameter
-  llvm::Value* program(ir::Axis grid_axis);           // program index along it
-  llvm::Value* length(ir::Axis axis);                 // of the axis in tokens: constant where the kernel knows it
+  llvm::Value* slot(const Slot& slot) const;  // the kernel parameter
+  llvm::Value* program(ir::Axis grid_axis);   // program index along it
+  llvm::Value* length(ir::Axis axis);         // of the axis in tokens: constant where the kernel knows it
 
-  llvm::Value* shared(llvm::Value* offset);           // pointer to a byte of shared memory
-  llvm::Value* shared_address(llvm::Value* offset);   // the same as i32 address
+  llvm::Value* shared(llvm::Value* offset);          // pointer to a byte of shared memory
+  llvm::Value* shared_address(llvm::Value* offset);  // the same as i32 address
   llvm::CallInst* intrinsic(unsigned id, const Values& arguments, const std::vector<llvm::Type*>& overloads = {});
   llvm::Value* i32(int value) { return b.getInt32(static_cast<std::uint32_t>(value)); }
-  llvm::BasicBlock* block(const char* name);          // a new one, at the end of the function
-  void sync_scope();                                  // all threads of the scope have come here
+  llvm::BasicBlock* block(const char* name);  // a new one, at the end of the function
+  // The end of a loop's body: on to `body` while `condition` holds. Nobody unrolls it: products are unrolled already, and
+  // a producer has no registers for two trips at once.
+  void loop_back(llvm::Value* condition, llvm::BasicBlock* body, llvm::BasicBlock* end);
+  void sync_scope();  // all threads of the scope have come here
   // Runs `body` where `condition` holds; values do not flow out.
   template <class Body>
   void when(llvm::Value* condition, const char* name, const Body& body) {

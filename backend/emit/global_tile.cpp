@@ -35,7 +35,8 @@ Value* program_offset(Emitter& e, int param) {
   return offset;
 }
 
-GlobalTile::GlobalTile(Emitter& e, int param, const ir::Type& type, const Values& starts, ir::Axis bounded, Value* bound)
+GlobalTile::GlobalTile(Emitter& e, int param, const ir::Type& type, const Values& starts, ir::Axis bounded,
+                       Value* bound)
     : e_(e), param_(param), type_(type) {
   const ir::Param& p = e.kernel.params[param];
   if (starts.size() != p.axes.size())
@@ -65,17 +66,21 @@ GlobalTile::Dim GlobalTile::dim(int listed, Value* start, ir::Axis bounded, Valu
   if (bound && axis == bounded) d.limit = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, d.limit, bound);
   const auto *first = constant(start), *limit = constant(d.limit);
   const int extent = d.in_tile ? type_.extent(axis) : 1;
-  d.checked = !(first && limit && first->getSExtValue() >= 0 && first->getSExtValue() + extent <= limit->getSExtValue());
+  d.checked =
+      !(first && limit && first->getSExtValue() >= 0 && first->getSExtValue() + extent <= limit->getSExtValue());
   return d;
 }
 
-int GlobalTile::at(const Dim& d, int reg) const { return d.in_tile ? type_.layout->part_at(d.axis, Part::reg, reg) : 0; }
+int GlobalTile::at(const Dim& d, int reg) const {
+  return d.in_tile ? type_.layout->part_at(d.axis, Part::reg, reg) : 0;
+}
 
 bool GlobalTile::surely_exists(const Dim& d, int reg) const {
   if (!d.checked) return true;
   const auto *first = constant(d.start), *limit = constant(d.limit);
   const int most = d.in_tile ? thread_part_max(*type_.layout, d.axis) : 0;
-  return first && limit && first->getSExtValue() >= 0 && first->getSExtValue() + at(d, reg) + most < limit->getSExtValue();
+  return first && limit && first->getSExtValue() >= 0 &&
+         first->getSExtValue() + at(d, reg) + most < limit->getSExtValue();
 }
 
 void GlobalTile::find_width() {
@@ -126,7 +131,8 @@ std::vector<GlobalTile::Group> GlobalTile::groups(int width) const {
       if (key[d] < 0) continue;
       // unsigned: a negative position does not exist either
       Value* at = e_.b.CreateAdd(e_.b.CreateAdd(dims_[d].start, dims_[d].thread), e_.i32(key[d]));
-      Value* inside = e_.b.CreateICmpULT(at, e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, dims_[d].limit, e_.i32(0)));
+      Value* inside =
+          e_.b.CreateICmpULT(at, e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, dims_[d].limit, e_.i32(0)));
       group.exists = group.exists ? e_.b.CreateAnd(group.exists, inside) : inside;
     }
     groups.push_back(std::move(group));

@@ -112,7 +112,9 @@ Value* binary_math(Emitter& e, OpCode code, DType dtype, Value* x, Value* y) {
 Value* compare_math(Emitter& e, OpCode code, DType dtype, Value* x, Value* y) {
   using P = llvm::CmpInst::Predicate;
   const bool real = is_float(dtype);
-  const auto compare = [&](P f, P i, P u) { return real ? e.b.CreateFCmp(f, x, y) : e.b.CreateICmp(dtype == DType::i1 ? u : i, x, y); };
+  const auto compare = [&](P f, P i, P u) {
+    return real ? e.b.CreateFCmp(f, x, y) : e.b.CreateICmp(dtype == DType::i1 ? u : i, x, y);
+  };
   switch (code) {
     case OpCode::lt: return compare(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT);
     case OpCode::le: return compare(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
@@ -130,8 +132,7 @@ Value* cast_math(Emitter& e, DType from, DType to, Value* a) {
   if (is_float(from) && to_float) return a;
   if (from == to) return a;
   if (from == DType::i1) return to_float ? b.CreateUIToFP(a, b.getFloatTy()) : b.CreateZExt(a, b.getInt32Ty());
-  if (to == DType::i1)
-    return is_float(from) ? b.CreateFCmpUNE(a, number(e, 0)) : b.CreateICmpNE(a, e.i32(0));
+  if (to == DType::i1) return is_float(from) ? b.CreateFCmpUNE(a, number(e, 0)) : b.CreateICmpNE(a, e.i32(0));
   if (to_float) return b.CreateSIToFP(a, b.getFloatTy());
   return e.intrinsic(id::nvvm_f2i_rz, {a});  // saturates, NaN gives 0
 }

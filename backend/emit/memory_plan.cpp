@@ -40,7 +40,8 @@ int scratch_of(const Kernel& kernel, const Op& op) {
   const Type &from = kernel.type(op.operands[0]), &to = kernel.type(op.results[0]);
   if (!from.layout) return 0;
   const auto& warps = from.layout->digits(Part::warp);
-  if (std::none_of(warps.begin(), warps.end(), [&](const ir::Digit& d) { return d.axis == op.axis && d.size > 1; })) return 0;
+  if (std::none_of(warps.begin(), warps.end(), [&](const ir::Digit& d) { return d.axis == op.axis && d.size > 1; }))
+    return 0;
   return from.layout->size(Part::warp) * registers_of(to) * 32 * 4;
 }
 

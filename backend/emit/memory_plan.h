@@ -17,9 +17,9 @@ struct Ring {
   int offset = 0;       // bytes from the start of shared memory
   int stage_bytes = 0;  // from one stage to the next
   int stages = 1;
-  int arrivals = 0;     // barriers
-  int rows = 0;         // tiles
-  int chunks = 0;       // tiles: 64-column parts
+  int arrivals = 0;  // barriers
+  int rows = 0;      // tiles
+  int chunks = 0;    // tiles: 64-column parts
   int chunk_bytes() const { return rows * 128; }
 };
 

@@ -5,7 +5,7 @@
 
 namespace tessera::backend {
 
-void emit_leaf(Emitter& e, const ir::Op& op);         // constant, iota, program_id, length, scalar, group_id
+void emit_leaf(Emitter& e, const ir::Op& op);  // constant, iota, program_id, length, scalar, group_id
 void emit_elementwise(Emitter& e, const ir::Op& op);
 void emit_reduce(Emitter& e, const ir::Op& op);
 void emit_broadcast(Emitter& e, const ir::Op& op);
@@ -19,7 +19,7 @@ void emit_role(Emitter& e, const ir::Op& op);
 void emit_slot(Emitter& e, const ir::Op& op);
 void emit_rows(Emitter& e, const ir::Op& op);
 void emit_copy(Emitter& e, const ir::Op& op);
-void emit_barrier(Emitter& e, const ir::Op& op);      // expect, arrive, wait
+void emit_barrier(Emitter& e, const ir::Op& op);  // expect, arrive, wait
 void emit_mma(Emitter& e, const ir::Op& op);
 void emit_mma_wait(Emitter& e, const ir::Op& op);
 

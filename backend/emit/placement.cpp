@@ -34,8 +34,8 @@ std::vector<int> register_map(const Type& result, const Type& operand) {
   std::vector<int> map(static_cast<std::size_t>(registers_of(result)), 0);
   if (operand.is_scalar()) return map;
   const auto refuse = [&](const char* why) {
-    return InternalError(std::string(why) + ": " + to_string(operand) + " " + to_string(*operand.layout) + " used for " +
-                         to_string(result) + " " + to_string(*result.layout));
+    return InternalError(std::string(why) + ": " + to_string(operand) + " " + to_string(*operand.layout) +
+                         " used for " + to_string(result) + " " + to_string(*result.layout));
   };
   if (!same_threads(result, operand)) throw refuse("an operand's elements are in other threads than the result's");
   std::vector<ir::Coordinate> at(operand.dims.size());

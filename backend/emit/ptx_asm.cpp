@@ -18,8 +18,10 @@ llvm::CallInst* call_asm(llvm::IRBuilderBase& b, Type* result, const std::string
   auto* type = llvm::FunctionType::get(result, types, false);
   llvm::CallInst* call = b.CreateCall(llvm::InlineAsm::get(type, text, constraints, effects), arguments);
   call->addFnAttr(llvm::Attribute::NoUnwind);
-  if (effects) call->addFnAttr(llvm::Attribute::Convergent);
-  else call->setDoesNotAccessMemory();
+  if (effects)
+    call->addFnAttr(llvm::Attribute::Convergent);
+  else
+    call->setDoesNotAccessMemory();
   return call;
 }
 
@@ -56,7 +58,8 @@ Values product_step(llvm::IRBuilderBase& b, const ProductStep& step) {
   const std::string transposes = from_registers ? fmt::format("{}", int{step.b_transposed})
                                                 : fmt::format("{}, {}", int{step.a_transposed}, int{step.b_transposed});
   const std::string text = fmt::format(
-      "{{ .reg .pred p; setp.ne.b32 p, {}, 0; wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {}, {}, {}, p, 1, 1, {}; }}",
+      "{{ .reg .pred p; setp.ne.b32 p, {}, 0; wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {}, {}, {}, p, 1, 1, "
+      "{}; }}",
       step.accumulator.empty() ? 0 : 1, step.n, step.dtype, step.dtype, list(0, outputs), a, b_operand, transposes);
   return call_outputs(b, std::vector<Type*>(outputs, b.getFloatTy()), text, constraints, arguments);
 }
@@ -85,7 +88,8 @@ void barrier_wait(llvm::IRBuilderBase& b, Value* barrier, Value* parity) {
 }
 
 void barrier_arrive_if(llvm::IRBuilderBase& b, Value* barrier, Value* predicate) {
-  call_asm(b, b.getVoidTy(), "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}", {barrier, predicate}, true);
+  call_asm(b, b.getVoidTy(), "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}", {barrier, predicate},
+           true);
 }
 
 Value* tanh_approx(llvm::IRBuilderBase& b, Value* x) {

@@ -15,12 +15,12 @@ namespace tessera::backend {
 struct ProductStep {
   std::string dtype;                        // "bf16" or "f16"
   int n = 0;                                // columns, a multiple of 8
-  std::vector<llvm::Value*> accumulator{};   // n/2 floats; empty: start from zero
-  std::vector<llvm::Value*> a_registers{};   // four packed i32, or none
+  std::vector<llvm::Value*> accumulator{};  // n/2 floats; empty: start from zero
+  std::vector<llvm::Value*> a_registers{};  // four packed i32, or none
   llvm::Value* a_descriptor = nullptr;      // if there are none
   llvm::Value* b_descriptor = nullptr;
-  bool a_transposed = false;                // M contiguous in shared memory
-  bool b_transposed = false;                // N contiguous
+  bool a_transposed = false;  // M contiguous in shared memory
+  bool b_transposed = false;  // N contiguous
 };
 std::vector<llvm::Value*> product_step(llvm::IRBuilderBase& b, const ProductStep& step);
 

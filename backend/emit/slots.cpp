@@ -27,9 +27,8 @@ class Collector {
     ir::walk(kernel_.entry, [this](const Op& op) { visit(op); });
     std::vector<Slot> all;
     for (std::vector<Slot>& slots : of_param_) {
-      std::stable_sort(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) {
-        return a.kind != b.kind ? a.kind < b.kind : a.dim < b.dim;
-      });
+      std::stable_sort(slots.begin(), slots.end(),
+                       [](const Slot& a, const Slot& b) { return a.kind != b.kind ? a.kind < b.kind : a.dim < b.dim; });
       all.insert(all.end(), slots.begin(), slots.end());
     }
     all.insert(all.end(), lengths_.begin(), lengths_.end());
@@ -78,7 +77,8 @@ class Collector {
   void gathered(int p) {
     if (kernel_.params[p].kind != ParamKind::table) return tensor(p);
     add(of_param_[p], {.kind = SlotKind::pointer, .param = p});
-    for (int d = 0; d < kernel_.params[p].rank; ++d) add(of_param_[p], {.kind = SlotKind::extent, .param = p, .dim = d});
+    for (int d = 0; d < kernel_.params[p].rank; ++d)
+      add(of_param_[p], {.kind = SlotKind::extent, .param = p, .dim = d});
   }
 
   void copied(const Op& op) {

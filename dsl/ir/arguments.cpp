@@ -80,15 +80,15 @@ void check_memory(const Param& param, const View& view) {
 
 void check_table(const Param& param, const View& view) {
   if (static_cast<int>(view.shape.size()) != param.rank) {
-    refuse(fmt::format("table '{}' has {}, got {}", param.name, counted(static_cast<std::size_t>(param.rank), "dimension"),
-                       view.shape.size()),
+    refuse(fmt::format("table '{}' has {}, got {}", param.name,
+                       counted(static_cast<std::size_t>(param.rank), "dimension"), view.shape.size()),
            "pass an array of the rank that the kernel indexes");
   }
   const View packed = View::contiguous(view.data, view.dtype, view.shape);
   for (std::size_t i = 0; i < view.shape.size(); ++i) {
     if (view.elements() > 0 && view.shape[i] > 1 && view.strides[i] != packed.strides[i]) {
-      refuse(fmt::format("table '{}' has stride {} in dimension {}, contiguous would be {}", param.name, view.strides[i], i,
-                         packed.strides[i]),
+      refuse(fmt::format("table '{}' has stride {} in dimension {}, contiguous would be {}", param.name,
+                         view.strides[i], i, packed.strides[i]),
              "pass a contiguous copy");
     }
   }
@@ -101,8 +101,8 @@ View completed(const Param& param, View view, const std::vector<Axis>& outer) {
     std::vector<Axis> all = outer;
     all.insert(all.end(), param.axes.begin(), param.axes.end());
     const std::string wanted = listed == rank ? fmt::format("{}", rank) : fmt::format("{} to {}", listed, rank);
-    refuse(fmt::format("'{}' has {}, this kernel takes {}: [{}]", param.name, counted(view.shape.size(), "dimension"), wanted,
-                       names_of(all)),
+    refuse(fmt::format("'{}' has {}, this kernel takes {}: [{}]", param.name, counted(view.shape.size(), "dimension"),
+                       wanted, names_of(all)),
            "reshape it; only leading dimensions may be left out");
   }
   const std::size_t missing = rank - view.shape.size();
@@ -113,9 +113,10 @@ View completed(const Param& param, View view, const std::vector<Axis>& outer) {
 
 void check_output(const Param& param, const View& view, const std::vector<Axis>& outer) {
   for (std::size_t i = 0; i < view.shape.size(); ++i) {
-    if (view.strides[i] != 0 || view.shape[i] <= 1) continue;
+    if (view.strides[i] != 0 || view.shape[i] <= 1 || view.elements() == 0) continue;
     const Axis axis = i < outer.size() ? outer[i] : param.axes[i - outer.size()];
-    refuse(fmt::format("output '{}' has stride 0 along {}, where it has extent {}", param.name, axis.name(), view.shape[i]),
+    refuse(fmt::format("output '{}' has stride 0 along {}, where it has extent {}", param.name, axis.name(),
+                       view.shape[i]),
            "every element of an output needs memory of its own");
   }
 }
@@ -183,14 +184,15 @@ class Resolver {
     const Param& param = kernel_.params[p];
     const std::int64_t extent = view(p).shape[i];
     if (param.kind == ParamKind::output && extent != length) {
-      refuse(fmt::format("output '{}' has extent {} along {}, '{}' has {}", param.name, extent, outer_[i].name(), largest, length),
+      refuse(fmt::format("output '{}' has extent {} along {}, '{}' has {}", param.name, extent, outer_[i].name(),
+                         largest, length),
              fmt::format("give the output extent {} there", length));
     }
     if (extent == 0 ? length != 0 : length % extent != 0) {
       refuse(fmt::format("'{}' has extent {} along {}, which does not divide the {} of '{}'", param.name, extent,
                          outer_[i].name(), length, largest),
-             fmt::format("make {} a multiple of {}'s extent: each index there is shared by a group of equal size", length,
-                         param.name));
+             fmt::format("make {} a multiple of {}'s extent: each index there is shared by a group of equal size",
+                         length, param.name));
     }
     binding_.groups[p].push_back(extent == 0 ? 1 : length / extent);
   }
@@ -239,7 +241,8 @@ std::int64_t Binding::tiles(const Kernel& kernel, std::size_t grid_axis) const {
 
 Binding bind(const Kernel& kernel, std::vector<Argument> arguments) {
   if (arguments.size() != kernel.params.size()) {
-    refuse(fmt::format("kernel '{}' takes {}, got {}", kernel.name, counted(kernel.params.size(), "argument"), arguments.size()),
+    refuse(fmt::format("kernel '{}' takes {}, got {}", kernel.name, counted(kernel.params.size(), "argument"),
+                       arguments.size()),
            fmt::format("pass, in this order: {}", names_of(kernel.params)));
   }
   const std::vector<Axis> outer = outer_axes(kernel);
@@ -253,7 +256,8 @@ Binding bind(const Kernel& kernel, std::vector<Argument> arguments) {
     }
     View* view = std::get_if<View>(&argument);
     if (!view) {
-      refuse(fmt::format("'{}' is a {}, got a number", param.name, is_tensor(param) ? "tensor" : "table"), "pass a view of an array");
+      refuse(fmt::format("'{}' is a {}, got a number", param.name, is_tensor(param) ? "tensor" : "table"),
+             "pass a view of an array");
     }
     check_memory(param, *view);
     if (param.kind == ParamKind::table) {

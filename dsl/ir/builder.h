@@ -35,13 +35,13 @@ class Builder {
   Value program_id(Axis axis);
   Value length(Axis axis);
   Value scalar(int param, DType dtype);
-  Value position(Dim dim, Value tile = {});                               // tile: the handle, for looped axes
+  Value position(Dim dim, Value tile = {});  // tile: the handle, for looped axes
   Value allowed(int function, Dim query, Dim key, Value tile);
-  Value apply(int function, Value tile, std::span<const Value> values);   // result: type of values[0]
+  Value apply(int function, Value tile, std::span<const Value> values);  // result: type of values[0]
 
   // Elementwise; operands broadcast by name, dtypes must be equal.
   Value unary(OpCode code, Value a);
-  Value binary(OpCode code, Value a, Value b);                            // arithmetic, logic and comparisons
+  Value binary(OpCode code, Value a, Value b);  // arithmetic, logic and comparisons
   Value select(Value condition, Value a, Value b);
   Value fma(Value a, Value b, Value c);
   Value cast(Value a, DType to);
@@ -58,7 +58,7 @@ class Builder {
   Value max(Value a, Value b) { return binary(OpCode::max, a, b); }
 
   Value reduce(OpCode code, Value a, Axis axis);
-  Value dot(Value a, Value b, Value c = {});                              // f32; contracts the one shared axis
+  Value dot(Value a, Value b, Value c = {});  // f32; contracts the one shared axis
 
   // Memory. `coordinates` as ir.h says for the stage; `type` is the tile that is read.
   Value load(int param, Type type, std::span<const Value> coordinates, Axis bounded = {});
@@ -67,10 +67,12 @@ class Builder {
 
   // Control. `body` gets a builder for the region and the region's arguments, and returns what to yield.
   using Body = std::function<std::vector<Value>(Builder&, std::span<const Value> args)>;
-  std::vector<Value> loop(Value lo, Value hi, std::span<const Value> init, std::span<const std::string> names, const Body& body);
-  std::vector<Value> over(Axis axis, int function, Value bound, std::span<const Value> init, std::span<const std::string> names,
+  std::vector<Value> loop(Value lo, Value hi, std::span<const Value> init, std::span<const std::string> names,
                           const Body& body);
-  std::vector<Value> when(Value condition, std::span<const Value> init, std::span<const std::string> names, const Body& body);
+  std::vector<Value> over(Axis axis, int function, Value bound, std::span<const Value> init,
+                          std::span<const std::string> names, const Body& body);
+  std::vector<Value> when(Value condition, std::span<const Value> init, std::span<const std::string> names,
+                          const Body& body);
   void yield(std::span<const Value> values);
 
   // Any op, with result types given: what passes and the placed stage use. Returns the op, whose results are filled in.

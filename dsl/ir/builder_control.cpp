@@ -32,19 +32,20 @@ Block Builder::region(OpCode code, std::vector<Value> args, std::span<const Valu
   Builder inner = inside(block);
   std::vector<Value> yielded = body(inner, given);
   if (yielded.size() != init.size()) {
-    throw UserError(loc_, fmt::format("the body of '{}' yields {} values, but carries {}", info(code).name,
-                                      yielded.size(), init.size()),
-                    "yield one value for each carried one");
+    throw UserError(
+        loc_,
+        fmt::format("the body of '{}' yields {} values, but carries {}", info(code).name, yielded.size(), init.size()),
+        "yield one value for each carried one");
   }
   for (std::size_t i = 0; i < init.size(); ++i) {
     const Type& carried = type(given[own + i]);
     if (carries(carried, type(yielded[i]))) continue;
     std::string name = name_at(names, i);
-    throw UserError(loc_,
-                    fmt::format("'{}' carries {} as {}, but its body yields {}", info(code).name,
-                                name.empty() ? fmt::format("value {}", i) : name, to_string(carried),
-                                to_string(type(yielded[i]))),
-                    "broadcast or cast one of them");
+    throw UserError(
+        loc_,
+        fmt::format("'{}' carries {} as {}, but its body yields {}", info(code).name,
+                    name.empty() ? fmt::format("value {}", i) : name, to_string(carried), to_string(type(yielded[i]))),
+        "broadcast or cast one of them");
   }
   inner.yield(yielded);
   return block;
@@ -67,8 +68,7 @@ std::vector<Value> Builder::loop(Value lo, Value hi, std::span<const Value> init
   }
   Op op{.code = OpCode::loop, .operands = {lo, hi}};
   op.operands.insert(op.operands.end(), init.begin(), init.end());
-  op.regions.push_back(
-      region(OpCode::loop, {graph_->add_value(Type::scalar(DType::i32), "i")}, init, names, body));
+  op.regions.push_back(region(OpCode::loop, {graph_->add_value(Type::scalar(DType::i32), "i")}, init, names, body));
   return region_op(std::move(op), init, names);
 }
 
@@ -77,7 +77,8 @@ std::vector<Value> Builder::over(Axis axis, int function, Value bound, std::span
   Op op{.code = OpCode::over, .axis = axis, .index = function};
   if (bound) {
     if (!(type(bound).is_scalar() && type(bound).dtype == DType::i32)) {
-      throw UserError(loc_, fmt::format("the bound of 'over' is {}, not i32", to_string(type(bound))), "cast it to i32");
+      throw UserError(loc_, fmt::format("the bound of 'over' is {}, not i32", to_string(type(bound))),
+                      "cast it to i32");
     }
     op.operands.push_back(bound);
   }

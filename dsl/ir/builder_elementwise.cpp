@@ -105,10 +105,10 @@ Value Builder::select(Value condition, Value a, Value b) {
   need_dtype(OpCode::select, a);
   need_dtype(OpCode::select, b);
   if (type(a).dtype != type(b).dtype) {
-    throw UserError(loc_,
-                    fmt::format("the values of 'select' have different dtypes: {} and {}", to_string(type(a)),
-                                to_string(type(b))),
-                    "cast one of them");
+    throw UserError(
+        loc_,
+        fmt::format("the values of 'select' have different dtypes: {} and {}", to_string(type(a)), to_string(type(b))),
+        "cast one of them");
   }
   std::optional<double> chosen = constant_of(condition);
   if (chosen && type(a).dims == type(b).dims) return *chosen != 0 ? a : b;
@@ -162,8 +162,9 @@ Value Builder::reduce(OpCode code, Value a, Axis axis) {
   need_dtype(code, a);
   const Type& t = type(a);
   if (!t.has(axis)) {
-    throw UserError(loc_, fmt::format("'{}' along {} of {}, which lacks that axis", info(code).name, axis.name(), to_string(t)),
-                    "name an axis that the operand has");
+    throw UserError(
+        loc_, fmt::format("'{}' along {} of {}, which lacks that axis", info(code).name, axis.name(), to_string(t)),
+        "name an axis that the operand has");
   }
   Type result = Type::tile(t.dtype, t.dims);
   std::erase_if(result.dims, [&](const Dim& d) { return d.axis == axis; });
@@ -176,8 +177,9 @@ Value Builder::dot(Value a, Value b, Value c) {
   const Type& ta = type(a);
   const Type& tb = type(b);
   if (ta.dtype != tb.dtype || !is_float(ta.dtype)) {
-    throw UserError(loc_, fmt::format("operands of 'dot' have dtypes it cannot multiply: {} and {}", to_string(ta), to_string(tb)),
-                    "cast both to one float type");
+    throw UserError(
+        loc_, fmt::format("operands of 'dot' have dtypes it cannot multiply: {} and {}", to_string(ta), to_string(tb)),
+        "cast both to one float type");
   }
   std::vector<Axis> shared = shared_axes(ta, tb);
   if (shared.size() != 1) {

@@ -64,8 +64,8 @@ std::optional<float> fold_float(OpCode code, float a, float b) {
     case OpCode::sub: return a - b;
     case OpCode::mul: return a * b;
     case OpCode::div: return a / b;
-    case OpCode::min: return std::fmin(a, b);
-    case OpCode::max: return std::fmax(a, b);
+    case OpCode::min: return a < b || std::isnan(b) ? a : b;
+    case OpCode::max: return a > b || std::isnan(b) ? a : b;
     default: return std::nullopt;
   }
 }
@@ -138,7 +138,8 @@ std::optional<double> fold(OpCode code, DType operand, DType result, std::span<c
   if (operand == DType::i1) return fold_logic(code, a != 0, b != 0);
   if (code == OpCode::fma) {
     double c = round_to(operand, x[2]);
-    if (operand == DType::i32) return wrap(static_cast<std::int64_t>(a) * static_cast<std::int64_t>(b) + static_cast<std::int64_t>(c));
+    if (operand == DType::i32)
+      return wrap(static_cast<std::int64_t>(a) * static_cast<std::int64_t>(b) + static_cast<std::int64_t>(c));
     return shortest(operand, std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));
   }
   if (operand == DType::i32) return fold_i32(code, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));

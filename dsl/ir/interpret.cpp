@@ -18,7 +18,8 @@ void check_host(const Kernel& kernel, const Binding& binding) {
   for (std::size_t p = 0; p < binding.arguments.size(); ++p) {
     const View* view = std::get_if<View>(&binding.arguments[p]);
     if (!view || view->memory == Memory::host) continue;
-    throw UserError({}, fmt::format("'{}' lies in device memory, the interpreter reads host memory", kernel.params[p].name),
+    throw UserError({},
+                    fmt::format("'{}' lies in device memory, the interpreter reads host memory", kernel.params[p].name),
                     "copy it to the host, or run the kernel on the device");
   }
 }
@@ -97,12 +98,15 @@ double number_in(const interp::Tile& tile) {
 void interpret(const Kernel& kernel, const Binding& binding, InterpretOptions options) {
   check_host(kernel, binding);
   ensure(options.traced_tile > 0, "interpret was asked for tiles of no tokens");
-  const interp::Launch launch{&kernel, &kernel.params, &binding.arguments, &binding, options.traced_tile, outer_axes(kernel)};
+  const interp::Launch launch{&kernel,  &kernel.params,      &binding.arguments,
+                              &binding, options.traced_tile, outer_axes(kernel)};
   const std::vector<std::int64_t> counts = grid_of(kernel, binding, launch);
   std::int64_t programs = 1;
   for (std::int64_t count : counts) programs *= count;
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  Crew(programs, [&](std::int64_t i) { run_program(launch, i, counts); }).run(options.threads > 0 ? options.threads : cores);
+  Crew(programs, [&](std::int64_t i) {
+    run_program(launch, i, counts);
+  }).run(options.threads > 0 ? options.threads : cores);
 }
 
 double evaluate(const Function& function, const std::vector<double>& arguments, const std::vector<Argument>& tables) {
@@ -111,7 +115,8 @@ double evaluate(const Function& function, const std::vector<double>& arguments, 
   const interp::Program program{&launch, {}};
   interp::Machine machine(program, function.graph);
   std::vector<interp::Item> items;
-  ensure(arguments.size() == function.graph.entry.args.size(), "a scalar function was given another number of arguments");
+  ensure(arguments.size() == function.graph.entry.args.size(),
+         "a scalar function was given another number of arguments");
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     items.push_back({interp::Tile::number(function.graph.type(function.graph.entry.args[i]).dtype, arguments[i])});
   }

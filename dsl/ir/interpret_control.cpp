@@ -14,8 +14,7 @@ std::vector<Item> Machine::items_of(const std::vector<Value>& values, std::size_
 void Machine::control(const Op& op) {
   switch (op.code) {
     case OpCode::yield: return end(items_of(op.operands));
-    case OpCode::loop:
-      return begin({&op.regions[0], &op, integer(op, 0), integer(op, 1)}, items_of(op.operands, 2));
+    case OpCode::loop: return begin({&op.regions[0], &op, integer(op, 0), integer(op, 1)}, items_of(op.operands, 2));
     case OpCode::when: {
       const std::int64_t trips = integer(op, 0) != 0 ? 1 : 0;
       return begin({&op.regions[0], &op, 0, trips}, items_of(op.operands, 1));
@@ -70,7 +69,8 @@ void Machine::end(std::vector<Item> values) {
 bool Machine::next_tile(Frame& frame) {
   const int tile = program_.launch->tile;
   for (frame.at += tile; frame.at < frame.end; frame.at += tile) {
-    windows_.back() = {frame.owner->axis, frame.at, static_cast<int>(std::min<std::int64_t>(tile, frame.end - frame.at))};
+    windows_.back() = {frame.owner->axis, frame.at,
+                       static_cast<int>(std::min<std::int64_t>(tile, frame.end - frame.at))};
     frame.allowed.reset();
     if (frame.owner->index < 0) return true;
     frame.allowed = mask_on(frame.owner->index, query_axis(), frame);

@@ -16,24 +16,34 @@ Int wrap(std::uint32_t x) { return static_cast<Int>(x); }
 std::uint32_t bits(Int x) { return static_cast<std::uint32_t>(x); }
 
 constexpr auto negate = [](auto a) {
-  if constexpr (std::is_same_v<decltype(a), float>) return -a;
-  else return wrap(0u - bits(a));
+  if constexpr (std::is_same_v<decltype(a), float>)
+    return -a;
+  else
+    return wrap(0u - bits(a));
 };
 constexpr auto absolute = [](auto a) {
-  if constexpr (std::is_same_v<decltype(a), float>) return std::fabs(a);
-  else return a < 0 ? wrap(0u - bits(a)) : a;
+  if constexpr (std::is_same_v<decltype(a), float>)
+    return std::fabs(a);
+  else
+    return a < 0 ? wrap(0u - bits(a)) : a;
 };
 constexpr auto plus = [](auto a, auto b) {
-  if constexpr (std::is_same_v<decltype(a), float>) return a + b;
-  else return wrap(bits(a) + bits(b));
+  if constexpr (std::is_same_v<decltype(a), float>)
+    return a + b;
+  else
+    return wrap(bits(a) + bits(b));
 };
 constexpr auto minus = [](auto a, auto b) {
-  if constexpr (std::is_same_v<decltype(a), float>) return a - b;
-  else return wrap(bits(a) - bits(b));
+  if constexpr (std::is_same_v<decltype(a), float>)
+    return a - b;
+  else
+    return wrap(bits(a) - bits(b));
 };
 constexpr auto times = [](auto a, auto b) {
-  if constexpr (std::is_same_v<decltype(a), float>) return a * b;
-  else return wrap(bits(a) * bits(b));
+  if constexpr (std::is_same_v<decltype(a), float>)
+    return a * b;
+  else
+    return wrap(bits(a) * bits(b));
 };
 
 Int floor_mod(Int a, Int b) {
@@ -48,8 +58,10 @@ Int floor_div(Int a, Int b) {
   return a / b - (rest != 0 && (rest < 0) != (b < 0) ? 1 : 0);
 }
 constexpr auto divide = [](auto a, auto b) {
-  if constexpr (std::is_same_v<decltype(a), float>) return a / b;
-  else return floor_div(a, b);
+  if constexpr (std::is_same_v<decltype(a), float>)
+    return a / b;
+  else
+    return floor_div(a, b);
 };
 // The number where one operand is NaN.
 constexpr auto smaller = [](auto a, auto b) { return a < b || b != b ? a : b; };
@@ -231,7 +243,7 @@ Tile elementwise(OpCode code, DType result, Operands x) {
       require(x[0]->holds_floats(), code, *x[0]);
       return fused(result, *x[0], *x[1], *x[2]);
 
-    // Everything that is not elementwise, so that a new row of the op table must be placed here or above.
+      // Everything that is not elementwise, so that a new row of the op table must be placed here or above.
 #define TESSERA_NOT_HERE_leaf(name) case OpCode::name:
 #define TESSERA_NOT_HERE_unary(name)
 #define TESSERA_NOT_HERE_binary(name)

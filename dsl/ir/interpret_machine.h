@@ -21,13 +21,13 @@ struct Launch {
   const std::vector<Param>* params = nullptr;
   const std::vector<Argument>* arguments = nullptr;
   const Binding* binding = nullptr;
-  int tile = 0;                    // stage traced: tokens a tile
-  std::vector<Axis> outer{};       // outer_axes of the kernel
+  int tile = 0;               // stage traced: tokens a tile
+  std::vector<Axis> outer{};  // outer_axes of the kernel
 };
 
 struct Program {
   const Launch* launch = nullptr;
-  std::vector<std::int64_t> ids;   // along each grid axis
+  std::vector<std::int64_t> ids;  // along each grid axis
 
   std::int64_t id(Axis axis) const;  // 0 for an axis that is not in the grid
 };
@@ -59,12 +59,13 @@ class Team {
 
 class Machine {
  public:
-  Machine(const Program& program, const Graph& graph, Team* team = nullptr) : program_(program), graph_(graph), team_(team) {
+  Machine(const Program& program, const Graph& graph, Team* team = nullptr)
+      : program_(program), graph_(graph), team_(team) {
     items_.resize(graph.values.size());
   }
 
   void start(const Block& block, std::vector<Item> arguments = {});
-  bool run();  // to the end: true; to an op that has to wait: false
+  bool run();                                                    // to the end: true; to an op that has to wait: false
   const std::vector<Item>& yielded() const { return yielded_; }  // by the block that was started, once it has ended
 
   const Graph& graph() const { return graph_; }
@@ -74,9 +75,9 @@ class Machine {
   const Tile& tile(const Op& op, std::size_t operand);
   std::int32_t integer(const Op& op, std::size_t operand) { return tile(op, operand).integer(); }
   void set(Value value, Tile tile) { items_[value.id] = {std::move(tile), {}, steps_, 0}; }
-  Place place_of(const Op& op, std::size_t first);     // coordinates: the operands from `first` on
-  std::vector<Dim> dims_of(const Type& type) const;    // with the extents that symbolic axes have here
-  void adopt(const Machine& other);                    // the values, and the time, of a machine on the same graph
+  Place place_of(const Op& op, std::size_t first);   // coordinates: the operands from `first` on
+  std::vector<Dim> dims_of(const Type& type) const;  // with the extents that symbolic axes have here
+  void adopt(const Machine& other);                  // the values, and the time, of a machine on the same graph
 
  private:
   // The region of `owner` that is being run; of loops, the trip `at` of those up to `end`.
@@ -84,8 +85,8 @@ class Machine {
     const Block* block;
     const Op* owner = nullptr;
     std::int64_t at = 0, end = 0;
-    std::size_t next = 0;                  // op of the block
-    std::optional<Tile> allowed{};         // over: the mask on the current tile, over (query axis, looped axis)
+    std::size_t next = 0;           // op of the block
+    std::optional<Tile> allowed{};  // over: the mask on the current tile, over (query axis, looped axis)
   };
   // Stage traced: the tile of a looped axis that code is inside of.
   struct Window {

@@ -9,7 +9,8 @@ namespace tessera::ir::interp {
 // The tile of `axis` that code computes on here: the program's of a grid axis, the loop's of a looped one, else all of it.
 // It ends where the axis does, so nothing outside an axis ever takes part in anything.
 Machine::Window Machine::window(Axis axis) const {
-  const auto looped = std::find_if(windows_.rbegin(), windows_.rend(), [axis](const Window& w) { return w.axis == axis; });
+  const auto looped =
+      std::find_if(windows_.rbegin(), windows_.rend(), [axis](const Window& w) { return w.axis == axis; });
   if (looped != windows_.rend()) return *looped;
   const Launch& launch = *program_.launch;
   const std::vector<Axis>& grid = launch.kernel->grid;

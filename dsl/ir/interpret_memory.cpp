@@ -148,9 +148,9 @@ std::int64_t offset_in(const Tile& tile, const std::vector<std::int64_t>& at) {
 Tile load(const Place& place, const std::vector<Dim>& dims) {
   const Window window = window_of(place, dims);
   Tile tile(place.view->dtype, dims);
-  const bool whole = !window.empty && std::equal(dims.begin(), dims.end(), window.dims.begin(), [](const Dim& d, auto& r) {
-    return r.first == 0 && r.last == d.extent;
-  });
+  const bool whole =
+      !window.empty && std::equal(dims.begin(), dims.end(), window.dims.begin(),
+                                  [](const Dim& d, auto& r) { return r.first == 0 && r.last == d.extent; });
   if (!whole) std::memset(tile.data<float>(), 0, static_cast<std::size_t>(tile.elements()) * sizeof(float));
   for_window(window, [&](std::int64_t index, std::int64_t step, std::int64_t n, const auto& at) {
     load_row(*place.view, index, step, n, tile, offset_in(tile, at));

@@ -12,8 +12,8 @@ namespace tessera::ir::interp {
 
 template <std::size_t N>
 struct Nest {
-  std::vector<std::int64_t> extents;                    // outer loops, then the row
-  std::vector<std::array<std::int64_t, N>> strides;     // of each operand, a loop
+  std::vector<std::int64_t> extents;                 // outer loops, then the row
+  std::vector<std::array<std::int64_t, N>> strides;  // of each operand, a loop
 };
 
 // Loops over `dims`; operand strides by axis name.

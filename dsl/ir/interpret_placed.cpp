@@ -38,7 +38,9 @@ class Warpgroup final : public Team {
   void expect_none(const Op& op, const std::string& reason) const {
     if (!reason.empty()) fail(op, reason);
   }
-  const Reference& reference(const Op& op, std::size_t operand) { return machine_.item(op.operands[operand]).reference; }
+  const Reference& reference(const Op& op, std::size_t operand) {
+    return machine_.item(op.operands[operand]).reference;
+  }
   std::string name_of(Value value) const;
 
   void alloc(const Op& op);
@@ -56,8 +58,8 @@ class Warpgroup final : public Team {
   Machine machine_;
   std::vector<const Op*> roles_;
   std::string waits_for_;
-  std::int64_t fenced_ = -1;                      // step of the last mma_fence
-  std::int64_t committed_ = 0, finished_ = 0;     // groups of products, numbered from 1
+  std::int64_t fenced_ = -1;                   // step of the last mma_fence
+  std::int64_t committed_ = 0, finished_ = 0;  // groups of products, numbered from 1
   std::deque<Reading> readings_;
 };
 
@@ -78,8 +80,8 @@ const Tile& Warpgroup::read(Machine& machine, const Op& op, Value operand) {
     fail(op, fmt::format("takes {}, which is not in registers", name_of(operand)));
   }
   if (item.group > finished_) {
-    fail(op, fmt::format("uses {}, the result of product group {}, but only groups up to {} were waited for", name_of(operand),
-                         item.group, finished_));
+    fail(op, fmt::format("uses {}, the result of product group {}, but only groups up to {} were waited for",
+                         name_of(operand), item.group, finished_));
   }
   return item.tile;
 }
@@ -142,7 +144,8 @@ void Warpgroup::copy(const Op& op) {
     fail(op, fmt::format("writes {}, only part of a slot of {}", name_of(op.operands[0]), ring.name));
   }
   Tile tile = load(machine_.place_of(op, 3), ring.type.dims);
-  expect_none(op, shared_.fill(agent_, to.object, to.ticket, std::move(tile), reference(op, 1).object, machine_.integer(op, 2)));
+  expect_none(op, shared_.fill(agent_, to.object, to.ticket, std::move(tile), reference(op, 1).object,
+                               machine_.integer(op, 2)));
 }
 
 bool Warpgroup::wait(const Op& op) {
@@ -170,7 +173,8 @@ Tile Warpgroup::operand_of_product(const Op& op, std::size_t operand) {
     readings_.push_back({view.object, view.ticket, committed_ + 1});
     Tile tile = shared_.tile(view.object, view.ticket);
     const std::vector<Dim>& dims = shared_.ring(view.object).type.dims;
-    for (std::size_t i = 0; i < dims.size(); ++i) tile = tile.part(dims[i].axis, view.starts[i], type.extent(dims[i].axis));
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      tile = tile.part(dims[i].axis, view.starts[i], type.extent(dims[i].axis));
     return tile;
   }
   const Item& item = machine_.item(value);

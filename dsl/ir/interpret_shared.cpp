@@ -16,8 +16,8 @@ void Clock::join(const Clock& other) {
 
 std::string Barrier::state(std::int32_t ticket) const {
   const Slot& slot = slots[slot_of(ticket)];
-  return fmt::format("phase {} of slot {} has {} of {} arrivals and {} of {} bytes", slot.phase, slot_of(ticket), slot.arrivals,
-                     arrivals, slot.delivered, slot.expected);
+  return fmt::format("phase {} of slot {} has {} of {} arrivals and {} of {} bytes", slot.phase, slot_of(ticket),
+                     slot.arrivals, arrivals, slot.delivered, slot.expected);
 }
 
 std::int64_t shared_bytes(const Type& type) {
@@ -46,15 +46,16 @@ std::string SharedMemory::in_turn(const Barrier& barrier, std::int32_t ticket) c
   if (ticket < 0) return fmt::format("ticket {} of barrier {} is negative", ticket, barrier.name);
   const Barrier::Slot& slot = barrier.slots[barrier.slot_of(ticket)];
   if (slot.phase == barrier.phase_of(ticket)) return {};
-  return fmt::format("ticket {} of barrier {} belongs to phase {}, but {}", ticket, barrier.name, barrier.phase_of(ticket),
-                     barrier.state(ticket));
+  return fmt::format("ticket {} of barrier {} belongs to phase {}, but {}", ticket, barrier.name,
+                     barrier.phase_of(ticket), barrier.state(ticket));
 }
 
 std::string SharedMemory::complete(Barrier& barrier, std::int32_t ticket) {
   Barrier::Slot& slot = barrier.slots[barrier.slot_of(ticket)];
   if (slot.arrivals < barrier.arrivals) return {};
   if (slot.arrivals > barrier.arrivals || slot.delivered > slot.expected) {
-    return fmt::format("barrier {} at ticket {} got more than it waits for: {}", barrier.name, ticket, barrier.state(ticket));
+    return fmt::format("barrier {} at ticket {} got more than it waits for: {}", barrier.name, ticket,
+                       barrier.state(ticket));
   }
   if (slot.delivered < slot.expected) return {};
   slot.complete[static_cast<std::size_t>(slot.phase & 1)] = std::move(slot.gathered);
@@ -85,8 +86,9 @@ std::string SharedMemory::wait(Agent& agent, int object, std::int32_t ticket, in
   const std::int64_t phase = barrier.phase_of(ticket) - back;
   if (slot.phase <= phase) return {};
   if (slot.phase > phase + 1) {
-    return fmt::format("waits for phase {} of barrier {} (ticket {}) when {}: by its parity, that phase is not complete", phase,
-                       barrier.name, ticket, barrier.state(ticket));
+    return fmt::format(
+        "waits for phase {} of barrier {} (ticket {}) when {}: by its parity, that phase is not complete", phase,
+        barrier.name, ticket, barrier.state(ticket));
   }
   passed = true;
   if (phase < 0) return {};

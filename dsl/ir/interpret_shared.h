@@ -26,8 +26,8 @@ class Clock {
 // A ring of mbarriers. Phases count up; the parity that hardware waits for is the phase's lowest bit.
 struct Barrier {
   struct Slot {
-    std::int64_t phase = 0;  // the one in progress: all before it are complete
-    int arrivals = 0;        // in that phase
+    std::int64_t phase = 0;                    // the one in progress: all before it are complete
+    int arrivals = 0;                          // in that phase
     std::int64_t expected = 0, delivered = 0;  // bytes
     Clock gathered;                            // of those that arrived
     std::array<Clock, 2> complete;             // of the last two complete phases, by parity
@@ -46,7 +46,8 @@ struct Agent {
   std::size_t number;
   std::string name;  // "consumer 1"
   Clock clock{};
-  std::vector<std::vector<std::int64_t>> waited{};  // highest phase it has itself waited for, by barrier and slot; -1: none
+  std::vector<std::vector<std::int64_t>>
+      waited{};  // highest phase it has itself waited for, by barrier and slot; -1: none
 };
 
 struct Ring {
@@ -85,7 +86,8 @@ class SharedMemory {
   // Sets `passed` if phase (that of `ticket`, `back` uses of the slot earlier) is complete.
   std::string wait(Agent& agent, int barrier, std::int32_t ticket, int back, bool& passed);
   // A copy of `tile` into the use `ticket` of a ring, which completes its bytes on a barrier.
-  std::string fill(const Agent& agent, int ring, std::int32_t ticket, Tile tile, int barrier, std::int32_t barrier_ticket);
+  std::string fill(const Agent& agent, int ring, std::int32_t ticket, Tile tile, int barrier,
+                   std::int32_t barrier_ticket);
 
   std::string may_read(const Agent& agent, int ring, std::int32_t ticket) const;
   void begin_read(const Agent& agent, int ring, std::int32_t ticket);  // by a product

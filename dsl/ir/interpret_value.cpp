@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <tessera/dsl/ir/interpret_nest.h>
 #include <tessera/dsl/ir/interpret_number.h>
 #include <tessera/dsl/ir/interpret_value.h>
+#include <algorithm>
 
 namespace tessera::ir::interp {
 

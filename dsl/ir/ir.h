@@ -57,7 +57,13 @@ struct Value {
   friend bool operator==(Value, Value) = default;
 };
 
-struct Block;
+struct Op;
+
+// `args` are the region's own values: loop index or tile handle first, then the carried values.
+struct Block {
+  std::vector<Value> args{};
+  std::vector<Op> ops;
+};
 
 struct Op {
   OpCode code{};
@@ -68,12 +74,6 @@ struct Op {
   int index = -1;      // parameter, function, role, or the small number the op table names
   double number = 0;   // constant; expect: bytes
   SourceLoc loc{};
-};
-
-// `args` are the region's own values: loop index or tile handle first, then the carried values.
-struct Block {
-  std::vector<Value> args{};
-  std::vector<Op> ops{};
 };
 
 struct ValueInfo {

@@ -73,9 +73,7 @@ Role parse_role(Tokens& in) {
 }
 
 // The line is an entry of the kernel's list of roles, not the op that runs one: a name follows the number.
-bool at_role_entry(const Tokens& in) {
-  return in.is("role") && in.peek(2).kind == TokenKind::word;
-}
+bool at_role_entry(const Tokens& in) { return in.is("role") && in.peek(2).kind == TokenKind::word; }
 
 Kernel parse_kernel(Tokens& in) {
   Kernel kernel;
@@ -100,7 +98,8 @@ Kernel parse_kernel(Tokens& in) {
     } else if (in.accept("layout")) {
       Token token = in.peek();
       int n = in.index(TokenKind::hash, "a number like #0");
-      if (n != static_cast<int>(layouts.size())) in.fail_at(token, fmt::format("expected #{}, found #{}", layouts.size(), n));
+      if (n != static_cast<int>(layouts.size()))
+        in.fail_at(token, fmt::format("expected #{}, found #{}", layouts.size(), n));
       layouts.push_back(std::make_shared<const Layout>(detail::parse_layout(in)));
     } else if (in.accept("function")) {
       numbered(in, kernel.functions.size());

@@ -195,7 +195,8 @@ Op CodeParser::op() {
   if (code == codes().end()) in_.fail_at(name, fmt::format("there is no operation '{}'", name.text));
   Op op{.code = code->second, .loc = loc};
   head(op);
-  bool has_region = op.code == OpCode::loop || op.code == OpCode::over || op.code == OpCode::when || op.code == OpCode::role;
+  bool has_region =
+      op.code == OpCode::loop || op.code == OpCode::over || op.code == OpCode::when || op.code == OpCode::role;
   if (has_region) region(op);
   results(op, names);
   return op;

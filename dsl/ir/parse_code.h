@@ -37,7 +37,7 @@ class CodeParser {
   void results(Op& op, const std::vector<Token>& names);
 
   Value use();
-  void uses(Op& op);          // a list of values, possibly empty, on this line
+  void uses(Op& op);            // a list of values, possibly empty, on this line
   void optional_index(Op& op);  // "@0"
   int param();
   Axis axis() { return Axis::named(in_.word("the name of an axis")); }

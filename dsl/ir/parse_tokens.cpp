@@ -141,7 +141,8 @@ int Tokens::times() {
 
 void Tokens::fail(const std::string& expected) const {
   bool quote = !is(TokenKind::end);
-  fail_at(peek(), fmt::format("expected {}, found {}", expected, quote ? fmt::format("'{}'", peek().text) : "the end of the text"));
+  fail_at(peek(), fmt::format("expected {}, found {}", expected,
+                              quote ? fmt::format("'{}'", peek().text) : "the end of the text"));
 }
 
 void Tokens::fail_at(const Token& token, const std::string& cause, const std::string& remedy) const {

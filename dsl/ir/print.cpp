@@ -11,9 +11,7 @@ namespace tessera::ir {
 
 namespace {
 
-std::string dim_text(const Dim& d) {
-  return d.extent ? fmt::format("{}:{}", d.axis.name(), d.extent) : d.axis.name();
-}
+std::string dim_text(const Dim& d) { return d.extent ? fmt::format("{}:{}", d.axis.name(), d.extent) : d.axis.name(); }
 
 // Layouts are long and few: they are listed once at the top, and types refer to them by number.
 class LayoutTable {
@@ -67,11 +65,13 @@ class CodePrinter {
  private:
   std::string list(const std::vector<Value>& values, std::size_t from = 0, std::size_t to = SIZE_MAX) const {
     std::string text;
-    for (std::size_t i = from; i < std::min(to, values.size()); ++i) text += (text.empty() ? "" : ", ") + names_[values[i]];
+    for (std::size_t i = from; i < std::min(to, values.size()); ++i)
+      text += (text.empty() ? "" : ", ") + names_[values[i]];
     return text;
   }
   std::string param(const Op& op) const {
-    return op.index >= 0 && op.index < static_cast<int>(params_.size()) ? params_[op.index] : fmt::format("@{}", op.index);
+    return op.index >= 0 && op.index < static_cast<int>(params_.size()) ? params_[op.index]
+                                                                        : fmt::format("@{}", op.index);
   }
   std::string function(const Op& op) const { return op.index < 0 ? std::string() : fmt::format(" @{}", op.index); }
 

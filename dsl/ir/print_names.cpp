@@ -46,10 +46,15 @@ void ValueNames::name(Value v, const Op* producer) {
 void ValueNames::block(const Block& block) {
   for (const Op& op : block.ops) {
     for (const Block& region : op.regions) {
-      for (Value arg : region.args) name(arg, nullptr);
+      for (Value arg : region.args) {
+        if (arg.id < names_.size() && !graph_.name_of(arg).empty()) name(arg, nullptr);
+      }
     }
     for (Value v : op.results) name(v, &op);
-    for (const Block& region : op.regions) this->block(region);
+    for (const Block& region : op.regions) {
+      for (Value arg : region.args) name(arg, nullptr);
+      this->block(region);
+    }
   }
 }
 

@@ -28,7 +28,8 @@ class Distinct {
   std::unordered_map<std::string, int> asked_;
 };
 
-// Names of all values of a graph in order of appearance: an op's region arguments, its results, then its regions.
+// Names of all values of a graph in order of appearance. What a region carries comes before the results that carry the
+// same names, so that %row_max is the value inside a loop and %row_max.1 the one after it.
 class ValueNames {
  public:
   explicit ValueNames(const Graph& graph);

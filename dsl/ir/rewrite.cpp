@@ -97,9 +97,9 @@ Kernel like(const Kernel& kernel) {
 Value inline_function(const Function& function, std::span<const Value> args, int first_param, Builder& into) {
   const Block& entry = function.graph.entry;
   if (args.size() != entry.args.size()) {
-    throw InternalError(fmt::format("function '{}' takes {} arguments, given {}", function.name, entry.args.size(),
-                                    args.size()),
-                        print(function));
+    throw InternalError(
+        fmt::format("function '{}' takes {} arguments, given {}", function.name, entry.args.size(), args.size()),
+        print(function));
   }
   std::vector<Value> map(function.graph.values.size());
   for (std::size_t i = 0; i < args.size(); ++i) map[entry.args[i].id] = args[i];
@@ -127,8 +127,9 @@ Value inline_function(const Function& function, std::span<const Value> args, int
     } else if (kind == OpKind::binary || kind == OpKind::compare) {
       result = into.binary(op.code, operands.at(0), operands.at(1));
     } else {
-      throw InternalError(fmt::format("function '{}' has a '{}', which is no scalar op", function.name, info(op.code).name),
-                          print(function));
+      throw InternalError(
+          fmt::format("function '{}' has a '{}', which is no scalar op", function.name, info(op.code).name),
+          print(function));
     }
     map[op.results.at(0).id] = result;
   }

@@ -27,13 +27,13 @@ class Rewriter {
   using Callback = std::function<bool(Rewriter&, const Op&, Builder&)>;
   Rewriter(const Graph& from, Graph& to, Callback callback) : from_(from), to_(to), callback_(std::move(callback)) {}
 
-  void run();                                            // entry block to entry block, arguments included
-  void block(const Block& block, Builder& into);         // the ops of one block but its final yield: inlines a region
-  void op(const Op& op, Builder& into);                  // one op, callback first
-  void copy(const Op& op, Builder& into);                // one op, without asking the callback
+  void run();                                     // entry block to entry block, arguments included
+  void block(const Block& block, Builder& into);  // the ops of one block but its final yield: inlines a region
+  void op(const Op& op, Builder& into);           // one op, callback first
+  void copy(const Op& op, Builder& into);         // one op, without asking the callback
   void map(Value from, Value to);
   bool mapped(Value from) const;
-  Value operator[](Value from) const;                    // InternalError when it was never mapped
+  Value operator[](Value from) const;  // InternalError when it was never mapped
   std::vector<Value> operator[](const std::vector<Value>& from) const;
 
   // How types change on the way; identity by default. Applied to results and region arguments that are copied.

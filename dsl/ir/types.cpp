@@ -85,8 +85,8 @@ std::vector<Dim> broadcast_dims(const std::vector<Dim>& a, const std::vector<Dim
     if (it == a.end()) {
       dims.push_back(d);
     } else if (it->extent != d.extent) {
-      throw InternalError(fmt::format("axis {} is {} elements on one side and {} on the other", d.axis.name(),
-                                      it->extent, d.extent));
+      throw InternalError(
+          fmt::format("axis {} is {} elements on one side and {} on the other", d.axis.name(), it->extent, d.extent));
     }
   }
   return dims;

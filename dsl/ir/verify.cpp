@@ -43,7 +43,8 @@ class GraphVerifier {
       Value v = op.operands[i];
       if (v.id >= state_.size()) return fmt::format("operand {} is no value", i);
       if (state_[v.id] == State::undefined) return fmt::format("operand {} is used before it is defined", i);
-      if (state_[v.id] == State::out_of_scope) return fmt::format("operand {} is used outside the region that defines it", i);
+      if (state_[v.id] == State::out_of_scope)
+        return fmt::format("operand {} is used outside the region that defines it", i);
     }
     return {};
   }
@@ -62,7 +63,8 @@ class GraphVerifier {
     for (const Op& op : block.ops) {
       std::string reason = use(op);
       if (reason.empty()) reason = detail::count_rule(in_, op);
-      if (reason.empty() && op.code == OpCode::yield && &op != &block.ops.back()) reason = "is not the last op of its region";
+      if (reason.empty() && op.code == OpCode::yield && &op != &block.ops.back())
+        reason = "is not the last op of its region";
       if (!reason.empty()) return sentence(op, reason);
       if (std::string inner = regions(op); !inner.empty()) return inner;
       for (Value v : op.results) {
@@ -148,7 +150,8 @@ std::string verify_function(const Function& function) {
       return complain(fmt::format("argument {} is {}, must be i32", i, to_string(graph.type(graph.entry.args[i]))));
     }
   }
-  if (graph.entry.ops.empty() || graph.entry.ops.back().code != OpCode::yield) return complain("does not end in a yield");
+  if (graph.entry.ops.empty() || graph.entry.ops.back().code != OpCode::yield)
+    return complain("does not end in a yield");
   return {};
 }
 
@@ -163,8 +166,10 @@ std::string verify(const Kernel& kernel) {
   for (const Function& function : kernel.functions) {
     if (std::string reason = verify_function(function); !reason.empty()) return reason;
   }
-  if (!kernel.entry.args.empty()) return fmt::format("the entry block has {} arguments, must have 0", kernel.entry.args.size());
-  if (!kernel.entry.ops.empty() && kernel.entry.ops.back().code == OpCode::yield) return "the entry block ends in a yield";
+  if (!kernel.entry.args.empty())
+    return fmt::format("the entry block has {} arguments, must have 0", kernel.entry.args.size());
+  if (!kernel.entry.ops.empty() && kernel.entry.ops.back().code == OpCode::yield)
+    return "the entry block ends in a yield";
   return GraphVerifier({kernel, kernel.params, &kernel, kernel.stage}).run();
 }
 

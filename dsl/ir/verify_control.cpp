@@ -19,7 +19,8 @@ std::string carried_rule(const Surroundings& in, const Op& op, std::size_t first
   }
   if (region.ops.empty() || region.ops.back().code != OpCode::yield) return "its region does not end in a yield";
   const Op& yield = region.ops.back();
-  if (yield.operands.size() != n) return fmt::format("its region yields {} values, must yield {}", yield.operands.size(), n);
+  if (yield.operands.size() != n)
+    return fmt::format("its region yields {} values, must yield {}", yield.operands.size(), n);
   for (std::size_t i = 0; i < n; ++i) {
     const Type& result = in.type(op.results[i]);
     auto differs = [&](const char* what, Value v) {
@@ -27,9 +28,9 @@ std::string carried_rule(const Surroundings& in, const Op& op, std::size_t first
                                            : fmt::format("carried value {} is {} as {}, but {} as result", i,
                                                          to_string(in.type(v)), what, to_string(result));
     };
-    for (const std::string& reason : {differs("initial value", op.operands[first_init + i]),
-                                      differs("argument", region.args[own_args + i]),
-                                      differs("yielded value", yield.operands[i])}) {
+    for (const std::string& reason :
+         {differs("initial value", op.operands[first_init + i]), differs("argument", region.args[own_args + i]),
+          differs("yielded value", yield.operands[i])}) {
       if (!reason.empty()) return reason;
     }
   }
@@ -59,7 +60,8 @@ std::string control_rule(const Surroundings& in, const Op& op) {
     }
     case OpCode::when: {
       const Type& condition = in.operand(op, 0);
-      if (condition != Type::scalar(DType::i1)) return fmt::format("the condition is {}, must be i1", to_string(condition));
+      if (condition != Type::scalar(DType::i1))
+        return fmt::format("the condition is {}, must be i1", to_string(condition));
       return carried_rule(in, op, 1, 0);
     }
     default: return {};

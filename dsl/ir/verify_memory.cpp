@@ -47,8 +47,8 @@ std::string tensor_rule(const Param& param, const Type& tile) {
 
 std::string access_rule(const Surroundings& in, const Op& op, const Type& tile, std::size_t from) {
   bool write = op.code == OpCode::store;
-  std::string reason = param_rule(in, op, write ? ParamKind::output : ParamKind::input,
-                                  write ? "an output" : "an input");
+  std::string reason =
+      param_rule(in, op, write ? ParamKind::output : ParamKind::input, write ? "an output" : "an input");
   if (reason.empty()) reason = tensor_rule(in.params[op.index], tile);
   return reason.empty() ? coordinate_rule(in, op, in.params[op.index], from) : reason;
 }
@@ -62,7 +62,8 @@ std::string gather_rule(const Surroundings& in, const Op& op) {
   Type wanted = Type::scalar(param.dtype);
   for (Value v : op.operands) {
     const Type& t = in.type(v);
-    if (t.kind != TypeKind::tile || t.dtype != DType::i32) return fmt::format("an index is {}, must be i32", to_string(t));
+    if (t.kind != TypeKind::tile || t.dtype != DType::i32)
+      return fmt::format("an index is {}, must be i32", to_string(t));
     wanted.dims = broadcast_dims(wanted.dims, t.dims);
   }
   const Type& result = in.result(op);
@@ -94,7 +95,8 @@ std::string view_rule(const Surroundings& in, const Op& op) {
   if (from.kind != (ring ? TypeKind::shared : TypeKind::view)) {
     return fmt::format("takes a {}, not {}", ring ? "ring" : "view", to_string(from));
   }
-  if (std::string reason = scalar_i32_rule(in, op, 1, 2, ring ? "the ticket" : "the start"); !reason.empty()) return reason;
+  if (std::string reason = scalar_i32_rule(in, op, 1, 2, ring ? "the ticket" : "the start"); !reason.empty())
+    return reason;
   bool fits = result.kind == TypeKind::view && result.dtype == from.dtype && result.dims.size() == from.dims.size();
   for (const Dim& d : from.dims) {
     fits = fits && result.has(d.axis) &&
@@ -118,7 +120,8 @@ std::string mma_rule(const Surroundings& in, const Op& op) {
     return fmt::format("reads its second operand from shared memory, not from {}", to_string(in.operand(op, 1)));
   }
   TypeKind a = in.operand(op, 0).kind;
-  if (a != TypeKind::view && a != TypeKind::tile) return fmt::format("takes a tile, not {}", to_string(in.operand(op, 0)));
+  if (a != TypeKind::view && a != TypeKind::tile)
+    return fmt::format("takes a tile, not {}", to_string(in.operand(op, 0)));
   return product_rule(in, op);
 }
 
@@ -160,7 +163,8 @@ std::string placed_rule(const Surroundings& in, const Op& op) {
       if (in.kernel && (op.index < 0 || op.index >= static_cast<int>(in.kernel->roles.size()))) {
         return fmt::format("refers to role {} of {}", op.index, in.kernel->roles.size());
       }
-      if (!op.regions[0].args.empty()) return fmt::format("its region has {} arguments, must have 0", op.regions[0].args.size());
+      if (!op.regions[0].args.empty())
+        return fmt::format("its region has {} arguments, must have 0", op.regions[0].args.size());
       return {};
     default: return {};
   }

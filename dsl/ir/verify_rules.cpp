@@ -72,7 +72,8 @@ std::pair<std::size_t, std::size_t> operand_range(OpCode code) {
 }
 
 std::string constant_rule(const Type& type, double number) {
-  bool fits = is_float(type.dtype) || (std::floor(number) == number && number >= -2147483648.0 && number <= 2147483647.0);
+  bool fits =
+      is_float(type.dtype) || (std::floor(number) == number && number >= -2147483648.0 && number <= 2147483647.0);
   if (type.dtype == DType::i1) fits = number == 0 || number == 1;
   return fits ? "" : fmt::format("{} is not a number of type {}", number, name_of(type.dtype));
 }
@@ -197,7 +198,8 @@ std::string product_rule(const Surroundings& in, const Op& op) {
     return fmt::format("operands share {} axes{}, must share one: {} and {}", shared.size(),
                        shared.empty() ? "" : " (" + names_of(shared) + ")", to_string(a), to_string(b));
   }
-  if (shared[0] != op.axis) return fmt::format("contracts {}, but its operands share {}", op.axis.name(), shared[0].name());
+  if (shared[0] != op.axis)
+    return fmt::format("contracts {}, but its operands share {}", op.axis.name(), shared[0].name());
   if (a.extent(op.axis) != b.extent(op.axis)) {
     return fmt::format("axis {} has {} elements in one operand and {} in the other", op.axis.name(), a.extent(op.axis),
                        b.extent(op.axis));

@@ -109,7 +109,8 @@ class StageVerifier {
       bool handle = type.kind == TypeKind::index;
       if (handle && stage_ != Stage::traced) return "handles a symbolic tile";
       if (std::string reason = handle ? "" : extent_reason(type, stage_); !reason.empty()) return reason;
-      if (stage_ != Stage::placed && type.layout) return fmt::format("{} has a layout before stage placed", to_string(type));
+      if (stage_ != Stage::placed && type.layout)
+        return fmt::format("{} has a layout before stage placed", to_string(type));
       if (stage_ != Stage::placed || type.kind != TypeKind::tile) continue;
       if (std::string reason = layout_reason(type); !reason.empty()) return reason;
     }

@@ -1,6 +1,6 @@
 // Arguments of a kernel: one struct template that exists in two stages. Args<traced> holds what the program reads and
-// writes, Args<bound> the memory and numbers of a call; both are walked in the same order, so the parameter list and the
-// call cannot drift apart.
+// writes, Args<bound> the memory and numbers of a call; both are walked in the same order, so the parameter list and
+// the call cannot drift apart.
 //
 //   template <class Stage, DType T> struct Args { TESSERA_STRUCT(Args,
 //     (In<Stage, T, Query, Depth>, q),                  load(a.q)
@@ -48,8 +48,8 @@ struct ArgumentOf {
 
 }  // namespace detail
 
-// A tensor that is read. Its axes are listed outermost first, as they lie in memory; grid axes that it does not list (Batch,
-// Head) come before them.
+// A tensor that is read. Its axes are listed outermost first, as they lie in memory; grid axes that it does not list
+// (Batch, Head) come before them.
 template <class Stage, DType T, AxisType... A>
 struct In;
 template <DType T, AxisType... A>
@@ -73,7 +73,8 @@ struct Out<bound, T, A...> : detail::ArgumentOf<ir::ParamKind::output, T, sizeof
 template <class Stage, DType T>
 struct Scalar;
 template <DType T>
-struct Scalar<traced, T> : detail::ArgumentOf<ir::ParamKind::scalar, T, 0>, detail::Parameter, NoBranch<Scalar<traced, T>> {
+struct Scalar<traced, T>
+    : detail::ArgumentOf<ir::ParamKind::scalar, T, 0>, detail::Parameter, NoBranch<Scalar<traced, T>> {
   static_assert(T == f32 || T == i32, "a Scalar is f32 or i32");
   using axes = Axes<>;
   static constexpr DType dtype = T;
@@ -93,8 +94,10 @@ namespace detail {
 // One element a position: the table is read at the indices, elementwise.
 template <DType T, class First, class... Rest>
 struct Read : NoBranch<Read<T, First, Rest...>> {
-  static_assert(First::dtype == i32 && ((Rest::dtype == i32) && ...), "a Lookup is read at i32 positions: cast<i32>(x)");
-  static_assert((same_axes<typename First::axes, typename Rest::axes> && ...), "the indices of a Lookup have the same axes");
+  static_assert(First::dtype == i32 && ((Rest::dtype == i32) && ...),
+                "a Lookup is read at i32 positions: cast<i32>(x)");
+  static_assert((same_axes<typename First::axes, typename Rest::axes> && ...),
+                "the indices of a Lookup have the same axes");
   using axes = typename First::axes;
   static constexpr DType dtype = T;
   int param;
@@ -116,14 +119,14 @@ struct Lookup;
 template <DType T, int Rank>
 struct Lookup<traced, T, Rank> : detail::ArgumentOf<ir::ParamKind::table, T, Rank>, detail::Parameter {
   template <class I>
-    requires detail::Operand<I>
+  requires detail::Operand<I>
   auto operator[](I&& i) const {
-    static_assert(Rank == 1, "a table of several dimensions is read by table(i, j): in C++20 table[i, j] means table[j]");
+    static_assert(Rank == 1,
+                  "a table of several dimensions is read by table(i, j): in C++20 table[i, j] means table[j]");
     return (*this)(std::forward<I>(i));
   }
   template <class... I>
-    requires(detail::Operand<I> && ...)
-  auto operator()(I&&... i) const {
+  requires(detail::Operand<I>&&...) auto operator()(I&&... i) const {
     static_assert(sizeof...(I) == Rank, "a Lookup is read at as many positions as it has dimensions");
     static_assert((check::UsedOnce<I>::ok && ...));
     return detail::Read<T, detail::operand_type<i32, detail::Plain<I>>...>(index, detail::operand<i32>(i)...);
@@ -154,7 +157,9 @@ std::vector<ParameterNote> declare_parameters(Args& args) {
   std::vector<ParameterNote> notes;
   for_each_field(args, [&](const char* name, auto& field) {
     using Field = Plain<decltype(field)>;
-    static_assert(requires { Field::parameter(name); }, "the fields of kernel arguments are In, Out, Scalar, Lookup or Optional of one");
+    static_assert(
+        requires { Field::parameter(name); },
+        "the fields of kernel arguments are In, Out, Scalar, Lookup or Optional of one");
     field.index = static_cast<int>(notes.size());
     notes.push_back({Field::parameter(name), Field::optional});
   });
@@ -170,8 +175,8 @@ std::vector<ir::Argument> match_arguments(const ir::Kernel& traced, std::vector<
 
 }  // namespace detail
 
-// The arguments of a call in the order of the traced kernel's parameters. UserError for one that is missing, or given to a
-// kernel without it.
+// The arguments of a call in the order of the traced kernel's parameters. UserError for one that is missing, or given
+// to a kernel without it.
 template <class Bound>
 std::vector<ir::Argument> arguments(const Bound& bound, const ir::Kernel& traced) {
   std::vector<detail::NamedArgument> given;

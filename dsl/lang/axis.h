@@ -1,5 +1,5 @@
-// Axes are types: Tile<f32, Query, Key> says in its C++ type what its rows and columns are, so a contraction of the wrong
-// axes does not compile. How long an axis is, and how it is cut into tiles, is not known here.
+// Axes are types: Tile<f32, Query, Key> says in its C++ type what its rows and columns are, so a contraction of the
+// wrong axes does not compile. How long an axis is, and how it is cut into tiles, is not known here.
 //
 // A list of axes keeps the order it was written in and is compared as a set.
 #pragma once
@@ -10,9 +10,9 @@
 #include <tessera/dsl/ir/types.h>
 
 // An axis of the user's own, at namespace or function scope: TESSERA_AXIS(Channel);
-#define TESSERA_AXIS(Name)                                      \
-  struct Name {                                                 \
-    static constexpr const char* axis_name() { return #Name; }  \
+#define TESSERA_AXIS(Name)                                     \
+  struct Name {                                                \
+    static constexpr const char* axis_name() { return #Name; } \
   }
 
 namespace tessera {
@@ -26,7 +26,9 @@ TESSERA_AXIS(Head);
 TESSERA_AXIS(KvHead);
 
 template <class A>
-concept AxisType = requires { A::axis_name(); };
+concept AxisType = requires {
+  A::axis_name();
+};
 
 template <class... A>
 struct Axes {
@@ -46,7 +48,7 @@ template <class... A, class In>
 inline constexpr bool subset<Axes<A...>, In> = (has_axis<A, In> && ...);
 
 template <class A, class B>
-inline constexpr bool same_axes = subset<A, B> && subset<B, A>;
+inline constexpr bool same_axes = subset<A, B>&& subset<B, A>;
 
 template <class List>
 inline constexpr bool distinct = true;

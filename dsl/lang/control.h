@@ -1,7 +1,7 @@
-// Control flow of a kernel: closures over tiles, traced once. What changes from trip to trip is the carried state, a struct
-// of Tiles (struct.h) or one Tile, which the body is given and returns.
+// Control flow of a kernel: closures over tiles, traced once. What changes from trip to trip is the carried state, a
+// struct of Tiles (struct.h) or one Tile, which the body is given and returns.
 //
-//   auto end = over<Key>(mask, OnlineSoftmax{lowest, 0, 0}, [&](KeyTile t, OnlineSoftmax s) { ...; return OnlineSoftmax{...}; });
+//   auto end = over<Key>(mask, State{0, 0}, [&](KeyTile t, State s) { ...; return State{...}; });
 //   over<Key>(mask, up_to(n), state, body)        keys from n on do not exist: they are neither read nor allowed
 //   loop<Channel>(state, body)                    every tile of an axis: body(TileIndex<Channel> t, State s)
 //   loop(0, n, state, body)                       body(Tile<i32> i, State s)
@@ -29,23 +29,26 @@ class UpTo {
 
 inline UpTo up_to() { return {}; }
 template <class E>
-  requires Expression<detail::Plain<E>>
-UpTo up_to(E&& e, SourceLoc loc = SourceLoc::here()) {
+requires Expression<detail::Plain<E>> UpTo up_to(E&& e, SourceLoc loc = SourceLoc::here()) {
   using X = detail::Plain<E>;
   static_assert(check::UsedOnce<E>::ok);
-  static_assert(X::dtype == i32 && X::axes::rank == 0, "up_to takes one i32 number for the whole tile, as in up_to(a.key_lengths[index<Batch>()])");
+  static_assert(X::dtype == i32 && X::axes::rank == 0,
+                "up_to takes one i32 number for the whole tile, as in up_to(a.key_lengths[index<Batch>()])");
   return UpTo(e.lower(loc));
 }
 
 namespace check {
 template <class S>
 struct Carried {
-  static_assert(detail::all_tiles<S>(), "the carried state is a Tile, or a struct declared by TESSERA_STRUCT whose fields are Tiles");
+  static_assert(detail::all_tiles<S>(),
+                "the carried state is a Tile, or a struct declared by TESSERA_STRUCT whose fields are Tiles");
   static constexpr bool ok = true;
 };
 template <class S, class A>
 struct CarriedAcross {
-  static_assert(detail::lacks_axis<S, A>(), "the carried state has the axis that the loop walks in tiles: it would mean another tile on every trip");
+  static_assert(
+      detail::lacks_axis<S, A>(),
+      "the carried state has the axis that the loop walks in tiles: it would mean another tile on every trip");
   static constexpr bool ok = true;
 };
 template <class Returned, class S>
@@ -89,12 +92,15 @@ S result(const std::vector<Handle>& handles) {
 template <class S, class F, class... Index>
 std::vector<Handle> run(const F& body, std::span<const Handle> carried, SourceLoc loc, const Index&... index) {
   if constexpr (std::is_same_v<S, NoState>) {
-    static_assert(std::is_invocable_v<const F&, Index...>,
-                  "this body has other parameters: without a state it takes the loop's tile or index alone, and none under when");
+    static_assert(
+        std::is_invocable_v<const F&, Index...>,
+        "this body has other parameters: without a state it takes the loop's tile or index alone, and none under when");
     body(index...);
     return {};
   } else if constexpr (!std::is_invocable_v<const F&, Index..., S>) {
-    static_assert(never<F>, "this body has other parameters: it takes the loop's tile or index (none under when), then the carried state");
+    static_assert(
+        never<F>,
+        "this body has other parameters: it takes the loop's tile or index (none under when), then the carried state");
     return {};
   } else {
     static_assert(check::Returns<std::invoke_result_t<const F&, Index..., S>, S>::ok);
@@ -108,7 +114,10 @@ S over_tiles(const Mask* mask, const UpTo& limit, const S& state, const F& body,
   const int function = mask ? Trace::kernel(loc, "over").function(mask->shared()) : -1;
   return result<S>(over(
       axis<A>(), function, limit.handle(), init(state, loc), names<S>(),
-      [&](Handle tile, std::span<const Handle> carried) { return run<S>(body, carried, loc, TileIndex<A>(tile, function)); }, loc));
+      [&](Handle tile, std::span<const Handle> carried) {
+        return run<S>(body, carried, loc, TileIndex<A>(tile, function));
+      },
+      loc));
 }
 
 template <class S, class F>
@@ -165,13 +174,13 @@ void loop(Tile<i32> lo, Tile<i32> hi, const F& body, SourceLoc loc = SourceLoc::
 
 // The body, if the condition holds. It is one for the whole tile; elementwise choice is where(...).
 template <class C, class S, class F>
-  requires Expression<detail::Plain<C>>
-S when(C&& condition, const S& state, const F& body, SourceLoc loc = SourceLoc::here()) {
+requires Expression<detail::Plain<C>> S when(C&& condition, const S& state, const F& body,
+                                             SourceLoc loc = SourceLoc::here()) {
   static_assert(check::UsedOnce<C>::ok);
   return detail::conditional(condition, state, body, loc);
 }
 template <class C, class F>
-  requires Expression<detail::Plain<C>>
+requires Expression<detail::Plain<C>>
 void when(C&& condition, const F& body, SourceLoc loc = SourceLoc::here()) {
   static_assert(check::UsedOnce<C>::ok);
   detail::conditional(condition, detail::NoState{}, body, loc);

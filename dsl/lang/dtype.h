@@ -10,7 +10,8 @@ namespace tessera {
 inline constexpr DType i1 = DType::i1, i32 = DType::i32, f16 = DType::f16, bf16 = DType::bf16, f32 = DType::f32;
 
 inline constexpr double inf = std::numeric_limits<double>::infinity();
-inline constexpr double lowest = -1e30;  // where a running maximum starts: finite, so that lowest - lowest is 0 and not NaN
+inline constexpr double lowest =
+    -1e30;  // where a running maximum starts: finite, so that lowest - lowest is 0 and not NaN
 inline constexpr double log2e = 1.4426950408889634;
 inline constexpr double ln2 = 0.69314718055994531;
 

@@ -1,6 +1,6 @@
-// Expressions: small values that hold their operands, checked for dtype and axes as they are built, and lowered to IR when
-// they are bound to a Tile. A statement is one expression; types never grow from statement to statement, because what a
-// statement binds is a Tile again.
+// Expressions: small values that hold their operands, checked for dtype and axes as they are built, and lowered to IR
+// when they are bound to a Tile. A statement is one expression; types never grow from statement to statement, because
+// what a statement binds is a Tile again.
 //
 //   Tile<f32, Query> r = exp2(m - x);        // built here as Unary<exp2, Binary<sub, Tile, Tile>>, two ops when bound
 //   auto y = x * x;  y + y                   // refused: y would be computed once per use
@@ -35,11 +35,13 @@ concept Number = std::is_arithmetic_v<X>;
 template <class X>
 concept Operand = Expression<Plain<X>> || Number<Plain<X>>;
 template <class A, class B>
-concept Operands = Operand<A> && Operand<B> && (Expression<Plain<A>> || Expression<Plain<B>>);
+concept Operands = Operand<A> && Operand<B> &&(Expression<Plain<A>> || Expression<Plain<B>>);
 
 // Values that may be used any number of times: those with a name in the IR already.
 template <class X>
-inline constexpr bool is_bound = Number<X> || requires { typename X::bound_value; };
+inline constexpr bool is_bound = Number<X> || requires {
+  typename X::bound_value;
+};
 
 }  // namespace detail
 
@@ -48,9 +50,10 @@ namespace check {
 
 template <class X>
 struct UsedOnce {
-  static_assert(!std::is_lvalue_reference_v<X> || detail::is_bound<detail::Plain<X>>,
-                "bind this expression to a Tile first (Tile<...> x = ..., or auto x = let(...)): as an unbound auto it would be "
-                "computed once per use");
+  static_assert(
+      !std::is_lvalue_reference_v<X> || detail::is_bound<detail::Plain<X>>,
+      "bind this expression to a Tile first (Tile<...> x = ..., or auto x = let(...)): as an unbound auto it would be "
+      "computed once per use");
   static constexpr bool ok = true;
 };
 
@@ -62,8 +65,9 @@ struct SameDtype {
 
 template <class Left, class Right>
 struct AxesNest {
-  static_assert(detail::subset<Left, Right> || detail::subset<Right, Left>,
-                "the operands' axes differ: one side's axes must contain the other's (operands broadcast by axis name)");
+  static_assert(
+      detail::subset<Left, Right> || detail::subset<Right, Left>,
+      "the operands' axes differ: one side's axes must contain the other's (operands broadcast by axis name)");
   static constexpr bool ok = true;
 };
 
@@ -71,20 +75,23 @@ template <class N, DType T>
 struct NumberFits {
   static_assert(T != i32 || !std::is_floating_point_v<N>,
                 "a fractional C++ number beside an i32 value: write an integer, or cast the value to f32");
-  static_assert(T != i1 || std::is_same_v<N, bool>, "a C++ number beside a condition: conditions combine with && || ! only");
+  static_assert(T != i1 || std::is_same_v<N, bool>,
+                "a C++ number beside a condition: conditions combine with && || ! only");
   static_assert(T == i1 || !std::is_same_v<N, bool>, "a C++ bool beside a number: use where(condition, a, b)");
   static constexpr bool ok = true;
 };
 
 template <ir::OpCode Code, DType T>
 struct Allows {
-  static constexpr bool logic = Code == ir::OpCode::logical_and || Code == ir::OpCode::logical_or || Code == ir::OpCode::logical_not;
+  static constexpr bool logic =
+      Code == ir::OpCode::logical_and || Code == ir::OpCode::logical_or || Code == ir::OpCode::logical_not;
   static constexpr bool equality = Code == ir::OpCode::eq || Code == ir::OpCode::ne;
-  static constexpr bool floats_only = Code == ir::OpCode::exp || Code == ir::OpCode::exp2 || Code == ir::OpCode::log ||
-                                      Code == ir::OpCode::log2 || Code == ir::OpCode::tanh || Code == ir::OpCode::sqrt ||
-                                      Code == ir::OpCode::rsqrt || Code == ir::OpCode::floor;
+  static constexpr bool floats_only =
+      Code == ir::OpCode::exp || Code == ir::OpCode::exp2 || Code == ir::OpCode::log || Code == ir::OpCode::log2 ||
+      Code == ir::OpCode::tanh || Code == ir::OpCode::sqrt || Code == ir::OpCode::rsqrt || Code == ir::OpCode::floor;
   static_assert(!logic || T == i1, "&& || ! and any, all combine conditions: compare the value first");
-  static_assert(logic || equality || T != i1, "arithmetic on a condition: use where(condition, a, b) or cast<f32>(condition)");
+  static_assert(logic || equality || T != i1,
+                "arithmetic on a condition: use where(condition, a, b) or cast<f32>(condition)");
   static_assert(!floats_only || detail::is_float_type(T), "this function needs a floating value: cast<f32>(x)");
   static_assert(Code != ir::OpCode::mod || T == i32, "% is for i32 values");
   static constexpr bool ok = true;
@@ -96,10 +103,11 @@ struct Allows {
 template <class Self>
 struct NoBranch {
   template <class B>
-    requires std::same_as<B, bool>
+  requires std::same_as<B, bool>
   explicit operator B() const {
     static_assert(detail::never<B, Self>,
-                  "a kernel value has no truth while it is traced: use when(...) or where(...) instead of if, and min, max and abs of "
+                  "a kernel value has no truth while it is traced: use when(...) or where(...) instead of if, and min, "
+                  "max and abs of "
                   "tessera instead of those of std");
     return false;
   }
@@ -148,8 +156,8 @@ constexpr DType meet() {
 }
 
 constexpr bool is_comparison(ir::OpCode c) {
-  return c == ir::OpCode::lt || c == ir::OpCode::le || c == ir::OpCode::gt || c == ir::OpCode::ge || c == ir::OpCode::eq ||
-         c == ir::OpCode::ne;
+  return c == ir::OpCode::lt || c == ir::OpCode::le || c == ir::OpCode::gt || c == ir::OpCode::ge ||
+         c == ir::OpCode::eq || c == ir::OpCode::ne;
 }
 
 void refuse_zero_divisor(double divisor, SourceLoc loc);
@@ -206,29 +214,26 @@ auto make_unary(X&& x) {
   auto operator symbol(A&& a, B&& b) {                                            \
     return detail::make_binary<ir::OpCode::code>(std::forward<A>(a), std::forward<B>(b)); \
   }
-TESSERA_OPERATOR(+, add)  TESSERA_OPERATOR(-, sub)  TESSERA_OPERATOR(*, mul)  TESSERA_OPERATOR(/, div)  TESSERA_OPERATOR(%, mod)
+TESSERA_OPERATOR(+, add)  TESSERA_OPERATOR(-, sub)  TESSERA_OPERATOR(*, mul)
+TESSERA_OPERATOR(/, div)  TESSERA_OPERATOR(%, mod)
 TESSERA_OPERATOR(<, lt)   TESSERA_OPERATOR(<=, le)  TESSERA_OPERATOR(>, gt)   TESSERA_OPERATOR(>=, ge)
 TESSERA_OPERATOR(==, eq)  TESSERA_OPERATOR(!=, ne)
 TESSERA_OPERATOR(&&, logical_and)  TESSERA_OPERATOR(||, logical_or)  // both sides are always evaluated
 #undef TESSERA_OPERATOR
-// clang-format on
+    // clang-format on
 
+    template <class X>
+requires Expression<detail::Plain<X>>
+auto operator-(X&& x) { return detail::make_unary<ir::OpCode::neg>(std::forward<X>(x)); }
 template <class X>
-  requires Expression<detail::Plain<X>>
-auto operator-(X&& x) {
-  return detail::make_unary<ir::OpCode::neg>(std::forward<X>(x));
-}
-template <class X>
-  requires Expression<detail::Plain<X>>
-auto operator!(X&& x) {
-  return detail::make_unary<ir::OpCode::logical_not>(std::forward<X>(x));
-}
+requires Expression<detail::Plain<X>>
+auto operator!(X&& x) { return detail::make_unary<ir::OpCode::logical_not>(std::forward<X>(x)); }
 
 // C++20 reads table[q, k] as table[(q, k)], which is table[k].
 template <class A, class B>
-  requires(Expression<detail::Plain<A>> && Expression<detail::Plain<B>>)
-auto operator,(A&&, B&& b) {
-  static_assert(detail::never<A, B>, "a comma between kernel values drops the left one: read a table of several dimensions by table(q, k)");
+requires(Expression<detail::Plain<A>>&& Expression<detail::Plain<B>>) auto operator,(A&&, B&& b) {
+  static_assert(detail::never<A, B>,
+                "a comma between kernel values drops the left one: read a table of several dimensions by table(q, k)");
   return b;
 }
 

@@ -27,7 +27,8 @@ void renumber(ir::Block& block, const std::vector<int>& to) {
 
 }  // namespace
 
-KernelTrace::KernelTrace(std::string name, std::vector<ir::Axis> grid, std::vector<ParameterNote> parameters, SourceLoc loc)
+KernelTrace::KernelTrace(std::string name, std::vector<ir::Axis> grid, std::vector<ParameterNote> parameters,
+                         SourceLoc loc)
     : parameters_(std::move(parameters)), loc_(loc) {
   program_.kernel.name = std::move(name);
   program_.kernel.grid = std::move(grid);
@@ -49,7 +50,8 @@ void KernelTrace::check_outputs() const {
     bool stored = false;
     for (const Trace::Stored& s : trace_->stores) stored = stored || s.param == static_cast<int>(i);
     if (stored) continue;
-    throw UserError(loc_, "kernel '" + program_.kernel.name + "' never stores its output '" + parameters_[i].param.name + "'",
+    throw UserError(loc_,
+                    "kernel '" + program_.kernel.name + "' never stores its output '" + parameters_[i].param.name + "'",
                     "store it, or declare it Optional<Out<...>>");
   }
 }
@@ -87,7 +89,8 @@ std::vector<ir::Argument> match_arguments(const ir::Kernel& traced, std::vector<
   ensure(arguments.size() == traced.params.size(), "a kernel is called with another kernel's argument struct");
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!given[i].given || taken[i]) continue;
-    throw UserError({}, "kernel '" + traced.name + "' has no use for the argument '" + given[i].name + "' that it is given",
+    throw UserError({},
+                    "kernel '" + traced.name + "' has no use for the argument '" + given[i].name + "' that it is given",
                     "leave ." + given[i].name + " out, or trace the kernel so that it uses it");
   }
   return arguments;

@@ -1,10 +1,10 @@
 // A kernel: a block-level program that computes one tile of every grid axis.
 //
-//   auto forward = kernel(grid<Query, Head, Batch>, []<DType T>(ForwardArgs<traced, T> a, Mask mask) { ... }).named("forward");
+//   auto forward = kernel(grid<Query, Head, Batch>, []<DType T>(ForwardArgs<traced, T> a, Mask mask) { ... });
 //   Traced t = forward.trace<bf16>(causal);
 //
-// The first parameter of the lambda is the argument struct; whatever follows (masks, scores, options of the user's own) is
-// given to trace. Tracing runs the lambda once: C++ control flow in it decides then, and C++ numbers are constants.
+// The first parameter of the lambda is the argument struct; whatever follows (masks, scores, options of the user's own)
+// is given to trace. Tracing runs the lambda once: C++ control flow in it decides then, and C++ numbers are constants.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What may attend to what: a predicate on (query, key), written as a lambda, traced when the Mask is made, and from then on
-// an expression that geometry, interpreter and kernels read.
+// What may attend to what: a predicate on (query, key), written as a lambda, traced when the Mask is made, and from
+// then on an expression that geometry, interpreter and kernels read.
 //
 //   Mask recent = [](Position q, Position k) { return k <= q && q - k < 1024; };
 //   Mask ragged = [](Position q, Position k, At at) { return k <= q + at.key_length - at.query_length; };
@@ -24,7 +24,9 @@ class Mask;
 namespace detail {
 
 template <class F>
-concept PlainCall = requires { &F::operator(); };
+concept PlainCall = requires {
+  &F::operator();
+};
 template <class F>
 concept OfPositions = std::is_invocable_v<const F&, Position, Position>;
 template <class F>
@@ -38,11 +40,11 @@ concept Lambda = std::is_class_v<F> && !std::same_as<F, Mask> && (PlainCall<F> |
 class Mask {
  public:
   Mask();  // everything is allowed
-  explicit Mask(mask::Pointwise predicate) : predicate_(std::make_shared<const mask::Pointwise>(std::move(predicate))) {}
+  explicit Mask(mask::Pointwise predicate)
+      : predicate_(std::make_shared<const mask::Pointwise>(std::move(predicate))) {}
 
   template <class F>
-    requires detail::Lambda<F>
-  Mask(const F& f, SourceLoc loc = SourceLoc::here()) {
+  requires detail::Lambda<F> Mask(const F& f, SourceLoc loc = SourceLoc::here()) {
     detail::FunctionTrace trace("mask", false, loc);
     if constexpr (detail::OfPositions<F>) {
       finish(trace, f(argument(trace, ir::Function::q), argument(trace, ir::Function::k)), loc);
@@ -50,7 +52,8 @@ class Mask {
       finish(trace, f(argument(trace, ir::Function::q), argument(trace, ir::Function::k), at(trace)), loc);
     } else {
       static_assert(detail::never<F>,
-                    "a mask is a lambda of (Position q, Position k) or (Position q, Position k, At at); at has head, batch, query_length "
+                    "a mask is a lambda of (Position q, Position k) or (Position q, Position k, At at); at has head, "
+                    "batch, query_length "
                     "and key_length");
     }
   }
@@ -78,7 +81,8 @@ class Mask {
     } else if constexpr (!Expression<R>) {
       static_assert(detail::never<R>, "a mask returns a condition on its positions, as in k <= q");
     } else {
-      static_assert(R::dtype == i1, "a mask returns a condition on its positions: compare the value, as in bits(q, k) != 0");
+      static_assert(R::dtype == i1,
+                    "a mask returns a condition on its positions: compare the value, as in bits(q, k) != 0");
       take(trace, result.lower(loc));
     }
   }
@@ -89,36 +93,26 @@ class Mask {
 
 namespace detail {
 template <class A, class B>
-concept LambdaPair = (Lambda<A> || std::same_as<A, Mask>) && (Lambda<B> || std::same_as<B, Mask>) &&
-                     !(std::same_as<A, Mask> && std::same_as<B, Mask>);
+concept LambdaPair = (Lambda<A> || std::same_as<A, Mask>)&&(Lambda<B> ||
+                                                            std::same_as<B, Mask>)&&!(std::same_as<A, Mask> &&
+                                                                                      std::same_as<B, Mask>);
 template <class A, class B>
-concept MaskPair = (Lambda<A> || std::same_as<A, Mask>) && (Lambda<B> || std::same_as<B, Mask>);
+concept MaskPair = (Lambda<A> || std::same_as<A, Mask>)&&(Lambda<B> || std::same_as<B, Mask>);
 }  // namespace detail
 
 template <class A, class B>
-  requires detail::LambdaPair<A, B>
-Mask operator&(const A& a, const B& b) {
-  return Mask(a) & Mask(b);
-}
+requires detail::LambdaPair<A, B> Mask operator&(const A& a, const B& b) { return Mask(a) & Mask(b); }
 template <class A, class B>
-  requires detail::LambdaPair<A, B>
-Mask operator|(const A& a, const B& b) {
-  return Mask(a) | Mask(b);
-}
+requires detail::LambdaPair<A, B> Mask operator|(const A& a, const B& b) { return Mask(a) | Mask(b); }
 template <class A>
-  requires detail::Lambda<A>
-Mask operator~(const A& a) {
-  return ~Mask(a);
-}
+requires detail::Lambda<A> Mask operator~(const A& a) { return ~Mask(a); }
 template <class A, class B>
-  requires detail::MaskPair<A, B>
-Mask operator&&(const A& a, const B&) {
+requires detail::MaskPair<A, B> Mask operator&&(const A& a, const B&) {
   static_assert(detail::never<A, B>, "masks combine with & | ~; && || ! are for conditions inside a mask");
   return Mask(a);
 }
 template <class A, class B>
-  requires detail::MaskPair<A, B>
-Mask operator||(const A& a, const B&) {
+requires detail::MaskPair<A, B> Mask operator||(const A& a, const B&) {
   static_assert(detail::never<A, B>, "masks combine with & | ~; && || ! are for conditions inside a mask");
   return Mask(a);
 }

@@ -1,5 +1,6 @@
-// Reading and writing tensors. An axis is one of three things in a program: on the grid (the program's own tile of it), looped
-// over (the loop's tile, which load and store are given), or whole. A load binds at once: it is one op where it is written.
+// Reading and writing tensors. An axis is one of three things in a program: on the grid (the program's own tile of it),
+// looped over (the loop's tile, which load and store are given), or whole. A load binds at once: it is one op where it
+// is written.
 //
 //   load(a.q)             the program's rows, every column
 //   load(a.k, t)          the rows of the loop's tile t
@@ -47,7 +48,8 @@ template <DType T, class... A, class B, class C>
 Tile<T, A...> load(const In<traced, T, A...>& from, const TileIndex<B>& first, const TileIndex<C>& second,
                    SourceLoc loc = SourceLoc::here()) {
   static_assert(check::TileOfArgument<B, Axes<A...>>::ok && check::TileOfArgument<C, Axes<A...>>::ok);
-  const std::array refs{detail::TileRef{detail::axis<B>(), first.handle()}, detail::TileRef{detail::axis<C>(), second.handle()}};
+  const std::array refs{detail::TileRef{detail::axis<B>(), first.handle()},
+                        detail::TileRef{detail::axis<C>(), second.handle()}};
   return Tile<T, A...>::of(detail::load(from.index, detail::dims(Axes<A...>{}), refs, loc));
 }
 
@@ -64,13 +66,13 @@ Handle stored(E&& value, SourceLoc loc) {
 }  // namespace detail
 
 template <DType T, class... A, class E>
-  requires detail::Operand<E>
+requires detail::Operand<E>
 void store(const Out<traced, T, A...>& to, E&& value, SourceLoc loc = SourceLoc::here()) {
   detail::store(to.index, detail::stored<T, A...>(std::forward<E>(value), loc), {}, loc);
 }
 
 template <DType T, class... A, class B, class E>
-  requires detail::Operand<E>
+requires detail::Operand<E>
 void store(const Out<traced, T, A...>& to, const TileIndex<B>& tile, E&& value, SourceLoc loc = SourceLoc::here()) {
   static_assert(check::TileOfArgument<B, Axes<A...>>::ok);
   const detail::TileRef ref{detail::axis<B>(), tile.handle()};

@@ -87,7 +87,8 @@ Handle index(ir::Axis axis, SourceLoc loc) {
   for (const ir::Param& p : trace.program().kernel.params) {
     for (ir::Axis a : p.axes) {
       if (!(a == axis)) continue;
-      throw UserError(loc, "index<" + axis.name() + ">() of an axis that '" + p.name + "' is read or written along in tiles",
+      throw UserError(loc,
+                      "index<" + axis.name() + ">() of an axis that '" + p.name + "' is read or written along in tiles",
                       "use positions<" + axis.name() + ">(), which has one element a token");
     }
   }

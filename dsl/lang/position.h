@@ -6,8 +6,8 @@
 //                         positions(t)                  Tile<i32, Key>: token indices of the loop's tile t
 //                         index<Head>(), length<Key>()  Tile<i32>: the program's own head; how many keys there are
 //
-// positions<Query>() - positions(t) does not compile: neither side has the other's axes. Distances of a query and a key are
-// what masks and scores are for: a predicate is known to the geometry, an i32 tile is not.
+// positions<Query>() - positions(t) does not compile: neither side has the other's axes. Distances of a query and a key
+// are what masks and scores are for: a predicate is known to the geometry, an i32 tile is not.
 #pragma once
 
 #include <tessera/dsl/lang/tile.h>

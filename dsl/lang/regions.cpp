@@ -22,8 +22,9 @@ void refuse_whole(const Trace& trace, const std::string& construct, const std::v
                   std::span<const TileRef> tiles, SourceLoc loc) {
   for (const Trace::Region& region : trace.regions()) {
     if (!region.axis || !listed(dims, region.axis) || given(tiles, region.axis)) continue;
-    throw UserError(loc, construct + " takes the whole axis " + region.axis.name() + ", which the loop" +
-                             where_at(region.loc) + " walks in tiles",
+    throw UserError(loc,
+                    construct + " takes the whole axis " + region.axis.name() + ", which the loop" +
+                        where_at(region.loc) + " walks in tiles",
                     "pass the loop's tile, as in load(a.k, t), or move this out of the loop");
   }
 }
@@ -34,7 +35,8 @@ std::vector<ir::Value> tile_values(const Trace& trace, std::span<const TileRef> 
   return values;
 }
 
-// Traces `body` as a region of the enclosing builder. `indexed` regions have a loop index or tile before the carried values.
+// Traces `body` as a region of the enclosing builder. `indexed` regions have a loop index or tile before the carried
+// values.
 ir::Builder::Body region(Trace& trace, const Body& body, const std::vector<std::vector<ir::Dim>>& order, bool indexed,
                          ir::Axis axis, SourceLoc loc) {
   return [&trace, &body, &order, indexed, axis, loc](ir::Builder& builder, std::span<const ir::Value> args) {
@@ -83,9 +85,10 @@ void store(int param, Handle value, std::span<const TileRef> tiles, SourceLoc lo
   refuse_whole(trace, "store to '" + p.name + "'", dims, tiles, loc);
   for (const Trace::Region& region : trace.regions()) {
     if (!region.repeats || (region.axis && given(tiles, region.axis))) continue;
-    throw UserError(loc, "store to '" + p.name + "' inside the loop" + where_at(region.loc) +
-                             " writes the same elements on every trip",
-                    "store after the loop, or pass the loop's tile of an axis that '" + p.name + "' has");
+    throw UserError(
+        loc,
+        "store to '" + p.name + "' inside the loop" + where_at(region.loc) + " writes the same elements on every trip",
+        "store after the loop, or pass the loop's tile of an axis that '" + p.name + "' has");
   }
   for (const Trace::Stored& earlier : trace.stores) {
     if (earlier.param != param || !trace.active(earlier.region)) continue;
@@ -103,14 +106,16 @@ std::vector<Handle> over(ir::Axis axis, int function, const Handle* bound, std::
   Trace& trace = Trace::kernel(loc, "over");
   for (const Trace::Region& outer : trace.regions()) {
     if (!(outer.axis == axis) || !axis) continue;
-    throw UserError(loc, "a loop over the tiles of " + axis.name() + " inside another" + where_at(outer.loc) +
-                             ": " + axis.name() + " would mean two different tiles",
+    throw UserError(loc,
+                    "a loop over the tiles of " + axis.name() + " inside another" + where_at(outer.loc) + ": " +
+                        axis.name() + " would mean two different tiles",
                     "carry what the inner loop needs, or give the inner loop's tensors an axis of their own");
   }
   for (ir::Axis a : trace.program().kernel.grid) {
     if (!(a == axis)) continue;
-    throw UserError(loc, "a loop over the tiles of " + axis.name() + ", which is on the kernel's grid",
-                    "a program computes one tile of a grid axis: take " + axis.name() + " off the grid to loop over it");
+    throw UserError(
+        loc, "a loop over the tiles of " + axis.name() + ", which is on the kernel's grid",
+        "a program computes one tile of a grid axis: take " + axis.name() + " off the grid to loop over it");
   }
   const std::vector<ir::Value> values = trace.use(init, loc);
   const ir::Value limit = bound ? trace.use(*bound, loc) : ir::Value{};
@@ -119,7 +124,8 @@ std::vector<Handle> over(ir::Axis axis, int function, const Handle* bound, std::
                                                 region(trace, body, order, true, axis, loc)));
 }
 
-std::vector<Handle> loop(Handle lo, Handle hi, std::vector<Handle> init, const Names& names, const Body& body, SourceLoc loc) {
+std::vector<Handle> loop(Handle lo, Handle hi, std::vector<Handle> init, const Names& names, const Body& body,
+                         SourceLoc loc) {
   Trace& trace = Trace::kernel(loc, "loop");
   const ir::Value from = trace.use(lo, loc), to = trace.use(hi, loc);
   const std::vector<ir::Value> values = trace.use(init, loc);
@@ -127,7 +133,8 @@ std::vector<Handle> loop(Handle lo, Handle hi, std::vector<Handle> init, const N
   return results(trace, trace.builder(loc).loop(from, to, values, names, region(trace, body, order, true, {}, loc)));
 }
 
-std::vector<Handle> when(Handle condition, std::vector<Handle> init, const Names& names, const Body& body, SourceLoc loc) {
+std::vector<Handle> when(Handle condition, std::vector<Handle> init, const Names& names, const Body& body,
+                         SourceLoc loc) {
   Trace& trace = Trace::kernel(loc, "when");
   const ir::Value test = trace.use(condition, loc);
   const std::vector<ir::Value> values = trace.use(init, loc);

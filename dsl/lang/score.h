@@ -1,8 +1,8 @@
-// Score maps: what happens to the score of a query and a key after the scale and before the mask. Several are applied from
-// left to right.
+// Score maps: what happens to the score of a query and a key after the scale and before the mask. Several are applied
+// from left to right.
 //
 //   Score cap = [](ScoreValue s, Position q, Position k) { return 30.0 * tanh(s / 30.0); };
-//   Score far = [slopes](ScoreValue s, Position q, Position k, At at) { return s - slopes[at.head] * cast<f32>(q - k); };
+//   Score far = [m](ScoreValue s, Position q, Position k, At at) { return s - m[at.head] * cast<f32>(q - k); };
 //
 // In a kernel: Tile<f32, Query, Key> x = apply(scores, t, dot(q, k) * a.scale);
 #pragma once
@@ -37,8 +37,7 @@ class Score {
   explicit Score(mask::Pointwise map) : map_(std::make_shared<const mask::Pointwise>(std::move(map))) {}
 
   template <class F>
-    requires detail::ScoreLambda<F>
-  Score(const F& f, SourceLoc loc = SourceLoc::here()) {
+  requires detail::ScoreLambda<F> Score(const F& f, SourceLoc loc = SourceLoc::here()) {
     detail::FunctionTrace trace("score", true, loc);
     const Position q = Mask::argument(trace, ir::Function::q), k = Mask::argument(trace, ir::Function::k);
     const ScoreValue s = ScoreValue::of(trace.argument(ir::Function::kPositions));
@@ -48,7 +47,8 @@ class Score {
       finish(trace, f(s, q, k, Mask::at(trace)), loc);
     } else {
       static_assert(detail::never<F>,
-                    "a score is a lambda of (ScoreValue s, Position q, Position k), with a fourth parameter At at if it needs head, batch "
+                    "a score is a lambda of (ScoreValue s, Position q, Position k), with a fourth parameter At at if "
+                    "it needs head, batch "
                     "or lengths");
     }
   }
@@ -88,12 +88,13 @@ class Scores {
 
 // x after every score, left to right, at the positions of tile t.
 template <AxisType A, class E>
-  requires Expression<detail::Plain<E>>
+requires Expression<detail::Plain<E>>
 auto apply(const Scores& scores, const TileIndex<A>& t, E&& x, SourceLoc loc = SourceLoc::here()) {
   using X = detail::Plain<E>;
   static_assert(check::UsedOnce<E>::ok);
   static_assert(X::dtype == f32, "apply: scores map f32 values: cast<f32>(x)");
-  static_assert(detail::same_axes<typename X::axes, Axes<Query, Key>>, "apply: scores map a tile with the axes Query and Key");
+  static_assert(detail::same_axes<typename X::axes, Axes<Query, Key>>,
+                "apply: scores map a tile with the axes Query and Key");
   detail::Handle h = x.lower(loc);
   for (const Score& score : scores) h = detail::apply(score.shared(), t.handle(), h, loc);
   return detail::tile_of<X>::of(h);

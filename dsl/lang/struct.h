@@ -1,5 +1,5 @@
-// Structs whose fields the language can walk, by Boost.Hana: kernel arguments and loop-carried state. The struct stays an
-// aggregate, so it is made by {a, b, c} or {.x = a}. Only this file and arguments.h know that Hana is underneath.
+// Structs whose fields the language can walk, by Boost.Hana: kernel arguments and loop-carried state. The struct stays
+// an aggregate, so it is made by {a, b, c} or {.x = a}. Only this file and arguments.h know that Hana is underneath.
 //
 //   struct OnlineSoftmax { TESSERA_STRUCT(OnlineSoftmax, (Tile<f32, Query>, row_max), (Tile<f32, Query>, row_sum)); };
 #pragma once

@@ -21,11 +21,13 @@ std::shared_ptr<const mask::TableData> checked(std::vector<T> values, std::vecto
 
 }  // namespace
 
-std::shared_ptr<const mask::TableData> table_data(std::vector<int> values, std::vector<std::int64_t> shape, SourceLoc loc) {
+std::shared_ptr<const mask::TableData> table_data(std::vector<int> values, std::vector<std::int64_t> shape,
+                                                  SourceLoc loc) {
   return checked<std::int32_t>(std::move(values), std::move(shape), loc);
 }
 
-std::shared_ptr<const mask::TableData> table_data(std::vector<float> values, std::vector<std::int64_t> shape, SourceLoc loc) {
+std::shared_ptr<const mask::TableData> table_data(std::vector<float> values, std::vector<std::int64_t> shape,
+                                                  SourceLoc loc) {
   return checked<float>(std::move(values), std::move(shape), loc);
 }
 

@@ -1,12 +1,12 @@
 // Side tables of masks and scores: immutable arrays that a predicate reads by position.
 //
 //   Table doc(std::vector<int>{0, 0, 1, 1});           doc[q] == doc[k]
-//   Table bits(values, 32, 64);                        bits(q / 128, k / 128) != 0      (not bits[q, k]: see expression.h)
+//   Table bits(values, 32, 64);                        bits(q / 128, k / 128) != 0, and not bits[q, k]
 //   Table slopes(std::vector<float>{0.5f, 0.25f});     slopes[at.head] * cast<f32>(k - q)
 //   Table<f32, 4> bias("bias");                        bias(at.batch, at.head, q, k): data given at the call as "bias"
 //
 // Captured data is known to the geometry; data given at the call (which may live on the device) is not, and every tile
-// evaluates a predicate that reads it. A read beyond an end gives the nearest element. Reading binds at once.
+// evaluates a predicate that reads it. A read beyond an end gives the nearest element.
 #pragma once
 
 #include <string>
@@ -24,18 +24,36 @@ struct TableIndex {
   Handle handle;
   SourceLoc loc;
   template <class E>
-    requires Operand<E>
-  TableIndex(E&& e, SourceLoc at = SourceLoc::here()) : loc(at) {
+  requires Operand<E> TableIndex(E&& e, SourceLoc at = SourceLoc::here()) : loc(at) {
     static_assert(check::UsedOnce<E>::ok);
     auto x = operand<i32>(e);
     static_assert(decltype(x)::dtype == i32, "a table is read at i32 positions: cast<i32>(x)");
-    static_assert(decltype(x)::axes::rank == 0, "a Table is read at one position, inside a mask or score (a kernel reads a Lookup argument)");
+    static_assert(decltype(x)::axes::rank == 0,
+                  "a Table is read at one position, inside a mask or score (a kernel reads a Lookup argument)");
     handle = x.lower(loc);
   }
 };
 
-std::shared_ptr<const mask::TableData> table_data(std::vector<int> values, std::vector<std::int64_t> shape, SourceLoc loc);
-std::shared_ptr<const mask::TableData> table_data(std::vector<float> values, std::vector<std::int64_t> shape, SourceLoc loc);
+// An element that is read. The table becomes a parameter when the expression around this is lowered, left to right, so
+// that the order of parameters does not depend on the order in which a compiler evaluates operands.
+template <DType T>
+struct TableRead : NoBranch<TableRead<T>> {
+  using axes = Axes<>;
+  static constexpr DType dtype = T;
+  using bound_value = void;
+  TableSource table;
+  std::vector<Handle> at;
+  SourceLoc loc;
+
+  TableRead(TableSource source, std::vector<Handle> indices, SourceLoc l)
+      : table(std::move(source)), at(std::move(indices)), loc(l) {}
+  Handle lower(SourceLoc) const { return gather(table, at, loc); }
+};
+
+std::shared_ptr<const mask::TableData> table_data(std::vector<int> values, std::vector<std::int64_t> shape,
+                                                  SourceLoc loc);
+std::shared_ptr<const mask::TableData> table_data(std::vector<float> values, std::vector<std::int64_t> shape,
+                                                  SourceLoc loc);
 
 }  // namespace detail
 
@@ -48,12 +66,11 @@ class Table {
   // Data given at the call, under this name.
   explicit Table(std::string name) : source_{nullptr, std::move(name), T, Rank} {}
   // Captured data. The values of a table of two dimensions are its rows, one after the other.
-  explicit Table(std::vector<std::conditional_t<T == i32, int, float>> values, SourceLoc loc = SourceLoc::here())
-    requires(Rank == 1)
+  explicit Table(std::vector<std::conditional_t<T == i32, int, float>> values,
+                 SourceLoc loc = SourceLoc::here()) requires(Rank == 1)
       : Table(detail::table_data(values, {static_cast<std::int64_t>(values.size())}, loc)) {}
   Table(std::vector<std::conditional_t<T == i32, int, float>> values, std::int64_t rows, std::int64_t columns,
-        SourceLoc loc = SourceLoc::here())
-    requires(Rank == 2)
+        SourceLoc loc = SourceLoc::here()) requires(Rank == 2)
       : Table(detail::table_data(std::move(values), {rows, columns}, loc)) {}
 
   // The same table under a name, which is what a kernel's parameter is called.
@@ -63,42 +80,35 @@ class Table {
     return copy;
   }
 
-  Tile<T> operator[](detail::TableIndex i) const {
-    static_assert(Rank == 1, "a table of several dimensions is read by table(q, k): in C++20 table[q, k] means table[k]");
+  detail::TableRead<T> operator[](detail::TableIndex i) const {
+    static_assert(Rank == 1,
+                  "a table of several dimensions is read by table(q, k): in C++20 table[q, k] means table[k]");
     return read({i.handle}, i.loc);
   }
-  Tile<T> operator()(detail::TableIndex i) const
-    requires(Rank == 1)
-  {
-    return read({i.handle}, i.loc);
-  }
-  Tile<T> operator()(detail::TableIndex i, detail::TableIndex j) const
-    requires(Rank == 2)
-  {
+  detail::TableRead<T> operator()(detail::TableIndex i) const requires(Rank == 1) { return read({i.handle}, i.loc); }
+  detail::TableRead<T> operator()(detail::TableIndex i, detail::TableIndex j) const requires(Rank == 2) {
     return read({i.handle, j.handle}, i.loc);
   }
-  Tile<T> operator()(detail::TableIndex i, detail::TableIndex j, detail::TableIndex k) const
-    requires(Rank == 3)
-  {
+  detail::TableRead<T> operator()(detail::TableIndex i, detail::TableIndex j, detail::TableIndex k) const
+      requires(Rank == 3) {
     return read({i.handle, j.handle, k.handle}, i.loc);
   }
-  Tile<T> operator()(detail::TableIndex i, detail::TableIndex j, detail::TableIndex k, detail::TableIndex l) const
-    requires(Rank == 4)
-  {
+  detail::TableRead<T> operator()(detail::TableIndex i, detail::TableIndex j, detail::TableIndex k,
+                                  detail::TableIndex l) const requires(Rank == 4) {
     return read({i.handle, j.handle, k.handle, l.handle}, i.loc);
   }
 
  private:
   explicit Table(std::shared_ptr<const mask::TableData> data) : source_{std::move(data), {}, T, Rank} {}
-  Tile<T> read(std::vector<detail::Handle> indices, SourceLoc loc) const {
-    return Tile<T>::of(detail::gather(source_, indices, loc));
+  detail::TableRead<T> read(std::vector<detail::Handle> indices, SourceLoc loc) const {
+    return {source_, std::move(indices), loc};
   }
 
   detail::TableSource source_;
 };
 
-Table(std::vector<int>) -> Table<i32, 1>;
-Table(std::vector<float>) -> Table<f32, 1>;
+Table(std::vector<int>)->Table<i32, 1>;
+Table(std::vector<float>)->Table<f32, 1>;
 template <std::integral R, std::integral C>
 Table(std::vector<int>, R, C) -> Table<i32, 2>;
 template <std::integral R, std::integral C>

@@ -1,8 +1,9 @@
-// A Tile is a bound value: it has a name in the IR, may be used any number of times, and copies like an int. Its axes are
-// part of its type; a Tile with no axes is a scalar, the same for the whole tile.
+// A Tile is a bound value: it has a name in the IR, may be used any number of times, and copies like an int. Its axes
+// are part of its type; a Tile with no axes is a scalar, the same for the whole tile.
 //
-// A Tile variable may be assigned again (x = x + y, x += y); that is C++ naming, not a kernel's memory. What is to change
-// from trip to trip of a loop is carried state (control.h), and a Tile that leaves its loop otherwise is refused.
+// A Tile variable may be assigned again (x = x + y, x += y); that is C++ naming, not a kernel's memory. What is to
+// change from trip to trip of a loop is carried state (control.h), and a Tile that leaves its loop otherwise is
+// refused.
 #pragma once
 
 #include <tessera/dsl/lang/expression.h>
@@ -12,7 +13,8 @@ namespace tessera {
 namespace check {
 template <DType From, DType To>
 struct BindsDtype {
-  static_assert(From == To, "this expression has another dtype than the Tile it is bound to: cast it, as in cast<f32>(x)");
+  static_assert(From == To,
+                "this expression has another dtype than the Tile it is bound to: cast it, as in cast<f32>(x)");
   static constexpr bool ok = true;
 };
 template <class From, class To>
@@ -36,8 +38,7 @@ class Tile : public NoBranch<Tile<T, A...>> {
     detail::Handle handle;
     SourceLoc loc;
     template <class E>
-      requires detail::Operand<E>
-    Right(E&& e, SourceLoc at = SourceLoc::here()) : loc(at) {
+    requires detail::Operand<E> Right(E&& e, SourceLoc at = SourceLoc::here()) : loc(at) {
       static_assert(check::UsedOnce<E>::ok);
       auto x = detail::operand<T>(e);
       static_assert(check::SameDtype<T, decltype(x)::dtype>::ok);
@@ -52,15 +53,14 @@ class Tile : public NoBranch<Tile<T, A...>> {
   using bound_value = void;
 
   template <class N>
-    requires detail::Number<N>
-  Tile(N number, SourceLoc loc = SourceLoc::here())
+  requires detail::Number<N> Tile(N number, SourceLoc loc = SourceLoc::here())
       : handle_(detail::constant(static_cast<double>(number), T, detail::dims(axes{}), loc)) {
     static_assert(check::NumberFits<N, T>::ok);
   }
 
   template <class E>
-    requires(Expression<detail::Plain<E>> && !std::same_as<detail::Plain<E>, Tile>)
-  Tile(E&& e, SourceLoc loc = SourceLoc::here()) {
+  requires(Expression<detail::Plain<E>> && !std::same_as<detail::Plain<E>, Tile>)
+      Tile(E&& e, SourceLoc loc = SourceLoc::here()) {
     using From = detail::Plain<E>;
     static_assert(check::UsedOnce<E>::ok);
     static_assert(check::BindsDtype<From::dtype, T>::ok);
@@ -112,7 +112,7 @@ using tile_of = typename TileWith<E::dtype, typename E::axes>::type;
 
 // Binds an expression to a Tile whose dtype and axes are those of the expression: auto x = let(a * b + c);
 template <class E>
-  requires Expression<detail::Plain<E>>
+requires Expression<detail::Plain<E>>
 auto let(E&& e, SourceLoc loc = SourceLoc::here()) {
   static_assert(check::UsedOnce<E>::ok);
   return detail::tile_of<detail::Plain<E>>::of(e.lower(loc));

@@ -29,7 +29,11 @@ std::string unused_name(const std::vector<ir::Param>& params, const std::string&
 }  // namespace
 
 Trace::Trace(Traced& program)
-    : program_(&program), graph_(&program.kernel), root_(*graph_, graph_->entry), serial_(++traces_made), outer_(current_trace) {
+    : program_(&program),
+      graph_(&program.kernel),
+      root_(*graph_, graph_->entry),
+      serial_(++traces_made),
+      outer_(current_trace) {
   enter(root_, {}, false, {});
   current_trace = this;
 }
@@ -57,7 +61,8 @@ Trace& Trace::current(SourceLoc loc) {
 Trace& Trace::kernel(SourceLoc loc, const char* construct) {
   Trace& trace = current(loc);
   if (!trace.program_) {
-    throw UserError(loc, std::string(construct) + " inside a mask or score, which is a function of one query and one key",
+    throw UserError(loc,
+                    std::string(construct) + " inside a mask or score, which is a function of one query and one key",
                     "read a Table, Param or At there; tiles, loads and loops belong to kernels");
   }
   return trace;
@@ -112,7 +117,8 @@ int Trace::function(const std::shared_ptr<const mask::Pointwise>& function) {
 
 int Trace::capture(const TableSource& table, SourceLoc loc) {
   if (!pointwise_) {
-    throw UserError(loc, "a Table is read in a kernel", "masks and scores read Tables; give the kernel a Lookup argument");
+    throw UserError(loc, "a Table is read in a kernel",
+                    "masks and scores read Tables; give the kernel a Lookup argument");
   }
   auto& params = pointwise_->function.params;
   for (std::size_t i = 0; i < params.size(); ++i) {

@@ -1,9 +1,9 @@
-// What happens while a program is traced: the graph under construction and the checked, untyped operations that the typed
-// shell erases to. Nothing here is a template, so that an operator in a user's program costs one call.
+// What happens while a program is traced: the graph under construction and the checked, untyped operations that the
+// typed shell erases to. Nothing here is a template, so that an operator in a user's program costs one call.
 //
 // A trace belongs to a thread. Traces nest: a mask written inside a kernel is traced while the kernel is. Every value
-// remembers its trace and the region that made it, so that a value used in another trace, or after its region has ended,
-// is refused with the user's line instead of making a graph that means something else.
+// remembers its trace and the region that made it, so that a value used in another trace, or after its region has
+// ended, is refused with the user's line instead of making a graph that means something else.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct TableSource {
 
 class Trace {
  public:
-  explicit Trace(Traced& program);           // of a kernel
+  explicit Trace(Traced& program);            // of a kernel
   explicit Trace(mask::Pointwise& function);  // of a mask or score
   ~Trace();
   Trace(const Trace&) = delete;
@@ -105,7 +105,8 @@ Handle select(Handle condition, Handle a, Handle b, SourceLoc loc);
 Handle cast(Handle a, DType to, SourceLoc loc);
 Handle reduce(ir::OpCode code, Handle a, ir::Axis axis, SourceLoc loc);
 Handle dot(Handle a, Handle b, SourceLoc loc);
-Handle in_order(Handle a, const std::vector<ir::Dim>& dims, SourceLoc loc);  // the same tile with its axes in this order
+Handle in_order(Handle a, const std::vector<ir::Dim>& dims,
+                SourceLoc loc);  // the same tile with its axes in this order
 
 // ---- where the program is
 Handle index(ir::Axis axis, SourceLoc loc);
@@ -122,24 +123,26 @@ struct TileRef {  // a loop's tile, and the axis it is a tile of
 };
 Handle load(int param, std::vector<ir::Dim> dims, std::span<const TileRef> tiles, SourceLoc loc);
 void store(int param, Handle value, std::span<const TileRef> tiles, SourceLoc loc);
-Handle scalar(int param, DType dtype, SourceLoc loc);                                        // of the kernel
-Handle gather(int param, DType dtype, std::span<const Handle> indices, SourceLoc loc);      // of the kernel
-Handle scalar(const std::string& name, DType dtype, double value, SourceLoc loc);            // of a mask or score
-Handle gather(const TableSource& table, std::span<const Handle> indices, SourceLoc loc);     // of a mask or score
+Handle scalar(int param, DType dtype, SourceLoc loc);                                     // of the kernel
+Handle gather(int param, DType dtype, std::span<const Handle> indices, SourceLoc loc);    // of the kernel
+Handle scalar(const std::string& name, DType dtype, double value, SourceLoc loc);         // of a mask or score
+Handle gather(const TableSource& table, std::span<const Handle> indices, SourceLoc loc);  // of a mask or score
 
 // ---- regions
 using Names = std::vector<std::string>;
 using Body = std::function<std::vector<Handle>(Handle index, std::span<const Handle> carried)>;
 std::vector<Handle> over(ir::Axis axis, int function, const Handle* bound, std::vector<Handle> init, const Names& names,
                          const Body& body, SourceLoc loc);
-std::vector<Handle> loop(Handle lo, Handle hi, std::vector<Handle> init, const Names& names, const Body& body, SourceLoc loc);
-std::vector<Handle> when(Handle condition, std::vector<Handle> init, const Names& names, const Body& body, SourceLoc loc);
+std::vector<Handle> loop(Handle lo, Handle hi, std::vector<Handle> init, const Names& names, const Body& body,
+                         SourceLoc loc);
+std::vector<Handle> when(Handle condition, std::vector<Handle> init, const Names& names, const Body& body,
+                         SourceLoc loc);
 
 // ---- masks and scores
 class FunctionTrace {
  public:
   FunctionTrace(const char* name, bool maps_a_value, SourceLoc loc);
-  Handle argument(int index) const;              // ir::Function's positions; kPositions: the value it maps
+  Handle argument(int index) const;  // ir::Function's positions; kPositions: the value it maps
   mask::Pointwise finish(Handle result);
 
  private:

@@ -1,5 +1,7 @@
 #include <tessera/dsl/mask/key_bounds.h>
 
+#include <fmt/format.h>
+
 namespace tessera::mask {
 
 using ir::OpCode;
@@ -82,13 +84,15 @@ KeyBounds::Terms KeyBounds::absorbed(Terms terms) {
     std::erase_if(kept, [&](const KeyTerm& k) { return implies(k, t); });
     kept.push_back(std::move(t));
   }
-  if (kept.size() > kMaxKeyTerms) throw NoClosedForm{"a union of more than " + std::to_string(kMaxKeyTerms) + " key ranges"};
+  if (kept.size() > kMaxKeyTerms) throw NoClosedForm{fmt::format("a union of more than {} key ranges", kMaxKeyTerms)};
   return kept;
 }
 
 KeyBounds::Terms KeyBounds::boolean(Id id, bool negated) {
   const Expressions::Node n = e_[id];
   if (n.op == OpCode::constant) return (n.number != 0) != negated ? Terms{KeyTerm{}} : Terms{};
+  const bool leaf = n.op != OpCode::logical_not && n.op != OpCode::logical_and && n.op != OpCode::logical_or;
+  if (leaf && needs_call_data(id)) return {KeyTerm{{}, true}};
   if (!(n.depends & (kQuery | kKey))) return flag(id, negated);
   switch (n.op) {
     case OpCode::logical_not: return boolean(n.in[0], !negated);
@@ -99,13 +103,7 @@ KeyBounds::Terms KeyBounds::boolean(Id id, bool negated) {
     case OpCode::select:
       return any_of(all_of(boolean(n.in[0], false), boolean(n.in[1], negated)),
                     all_of(boolean(n.in[0], true), boolean(n.in[2], negated)));
-    default: break;
-  }
-  try {
-    return compare(id, negated);
-  } catch (const NoClosedForm&) {
-    if (needs_call_data(id)) return {KeyTerm{{}, true}};
-    throw;
+    default: return compare(id, negated);
   }
 }
 
@@ -288,7 +286,7 @@ void KeyBounds::refuse(Id id) const {
                     : remainder              ? "a remainder of k"
                     : product                ? "a product of run-time values"
                                              : "no single bound on k follows from it";
-  throw NoClosedForm{e_.describe(id) + ": " + why};
+  throw NoClosedForm{fmt::format("{}: {}", e_.describe(id), why)};
 }
 
 }  // namespace tessera::mask

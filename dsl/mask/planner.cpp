@@ -3,6 +3,8 @@
 #include <map>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include <tessera/dsl/mask/spans.h>
 #include <tessera/dsl/mask/tile_map.h>
 
@@ -15,21 +17,19 @@ namespace {
 
 constexpr unsigned kVaries = Expressions::on(at_head) | Expressions::on(at_batch);
 
-std::string text(std::int64_t n) { return std::to_string(n); }
-
 void check_request(const Pointwise& predicate, const PlanRequest& r) {
   for (const auto& [name, length] : {std::pair{"query", r.query_length}, {"key", r.key_length}})
     if (length < 0 || length > kMaxIndex)
-      throw UserError(predicate.loc, std::string(name) + " length is " + text(length), "lengths are from 0 to " + text(kMaxIndex));
+      throw UserError(predicate.loc, fmt::format("the {} length is {}", name, length), fmt::format("lengths are from 0 to {}", kMaxIndex));
   ensure(r.query_tile > 0 && r.key_tile > 0 && r.heads >= 0 && r.batch >= 0, "a plan request has positive tiles");
   if (!r.key_lengths.empty() && static_cast<std::int64_t>(r.key_lengths.size()) != r.batch)
-    throw UserError(predicate.loc, "there are " + text(static_cast<std::int64_t>(r.key_lengths.size())) + " key lengths for a batch of " + text(r.batch),
+    throw UserError(predicate.loc, fmt::format("there are {} key lengths for a batch of {}", r.key_lengths.size(), r.batch),
                     "give one a batch entry");
   for (std::size_t b = 0; b < r.key_lengths.size(); ++b)
     if (r.key_lengths[b] < 0 || r.key_lengths[b] > r.key_length)
-      throw UserError(predicate.loc, "key length " + text(r.key_lengths[b]) + " of batch entry " + text(static_cast<std::int64_t>(b)) +
-                                         " is not within the key axis of " + text(r.key_length),
-                      "give lengths from 0 to " + text(r.key_length));
+      throw UserError(predicate.loc,
+                      fmt::format("key length {} of batch entry {} is not within the key axis of {}", r.key_lengths[b], b, r.key_length),
+                      fmt::format("give lengths from 0 to {}", r.key_length));
 }
 
 // A table read at a position itself, doc[q], must reach to the end of that axis. Computed indices are the user's care:
@@ -38,7 +38,7 @@ void check_tables(const Pointwise& predicate, const PlanRequest& r) {
   Expressions e(predicate, r.scalars);
   e.body({}, true);
   const std::int64_t extents[] = {r.query_length, r.key_length, r.heads, r.batch};
-  static constexpr const char* kAxes[] = {"q, and the query axis is ", "k, and the key axis is ", "the head, and there are ", "the batch entry, and there are "};
+  static constexpr const char* kExtents[] = {"the query length is", "the key length is", "the number of heads is", "the batch is"};
   for (Id id = 0; id < e.size(); ++id) {
     const Expressions::Node& n = e[id];
     if (n.op != OpCode::gather || !e.table(n.index)) continue;
@@ -46,12 +46,12 @@ void check_tables(const Pointwise& predicate, const PlanRequest& r) {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const Expressions::Node& at = e[n.in[d]];
       if (at.op != OpCode::position || at.index > at_batch || shape[d] >= extents[at.index]) continue;
-      const bool token = at.index <= at_k;
       throw UserError(predicate.loc,
-                      "table '" + predicate.function.params[n.index].name + "' has " + text(shape[d]) + " entries" +
-                          (shape.size() > 1 ? " along dimension " + text(static_cast<std::int64_t>(d)) : std::string()) + ", is read at " +
-                          kAxes[at.index] + text(extents[at.index]) + (token ? " long" : ""),
-                      "make the table at least " + text(extents[at.index]) + " long");
+                      fmt::format("table '{}' has {} entries{}, but {} reads it to the end and {} {}",
+                                  predicate.function.params[n.index].name, shape[d],
+                                  shape.size() > 1 ? fmt::format(" along dimension {}", d) : "", e.describe(id), kExtents[at.index],
+                                  extents[at.index]),
+                      fmt::format("make the table at least {} long", extents[at.index]));
     }
   }
 }
@@ -211,7 +211,7 @@ Plan replan(const Plan& plan, const Pointwise& predicate, const PlanRequest& req
                     "make a plan with key_lengths as the program uses them");
   Plan now = make_plan(predicate, same);
   if (spans && std::holds_alternative<List>(now.passes[0].sources[0].schedule))
-    throw UserError(predicate.loc, now.reason + ": query length " + text(request.query_length) + ", key length " + text(request.key_length),
+    throw UserError(predicate.loc, fmt::format("{}: query length {}, key length {}", now.reason, request.query_length, request.key_length),
                     "use a mask with smaller constants or scalars, or plan for these lengths");
   if (!spans) now.reason = plan.reason;
   return now;

@@ -7,6 +7,8 @@
 // together, so full keys of ranges that touch are joined before they are rounded to tiles.
 #include <tessera/dsl/mask/spans.h>
 
+#include <fmt/format.h>
+
 #include <tessera/dsl/mask/key_bounds.h>
 
 namespace tessera::mask {
@@ -33,7 +35,7 @@ class SpanMaker {
     std::vector<KeyRange> ranges;
     for (const KeyTerm& term : terms) add(ranges, range_of(term));
     if (ranges.size() > kMaxSpans)
-      throw NoClosedForm{"a union of " + std::to_string(ranges.size()) + " separate key ranges"};
+      throw NoClosedForm{fmt::format("a union of {} separate key ranges", ranges.size())};
     for (std::size_t pass = 0; pass + 1 < ranges.size(); ++pass)
       for (std::size_t i = 0; i + 1 < ranges.size() - pass; ++i) order(ranges[i], ranges[i + 1]);
     return disjoint(ranges);
@@ -168,8 +170,14 @@ std::vector<SpanBounds> SpanMaker::disjoint(const std::vector<KeyRange>& ranges)
       const Id hi = e_.select(touch, e_.max(r.full_hi, full_hi), e_.select(empty, full_hi, r.full_hi));
       full_lo = lo, full_hi = hi;
     }
-    spans[i].full_begin = clamp(ceil_tile(full_lo), spans[i].begin, spans[i].end);
-    spans[i].full_end = clamp(floor_tile(full_hi), spans[i].full_begin, spans[i].end);
+    SpanBounds& s = spans[i];
+    if (ranges.size() == 1) {  // full keys are among the live ones
+      s.full_begin = e_.min(ceil_tile(full_lo), s.end);
+      s.full_end = e_.max(floor_tile(full_hi), s.full_begin);
+    } else {
+      s.full_begin = clamp(ceil_tile(full_lo), s.begin, s.end);
+      s.full_end = clamp(floor_tile(full_hi), s.full_begin, s.end);
+    }
   }
   return spans;
 }
@@ -203,7 +211,13 @@ Spans emit_spans(const Expressions& e, const std::vector<SpanBounds>& spans, boo
   ir::Builder into(graph, graph.entry, e.source().loc);
   std::vector<Id> roots;
   for (const SpanBounds& s : spans) roots.insert(roots.end(), {s.begin, s.full_begin, s.full_end, s.end});
-  into.yield(e.emit(roots, at, into));
+  const std::vector<ir::Value> values = e.emit(roots, at, into);
+  static constexpr const char* kNames[] = {"begin", "full_begin", "full_end", "end"};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ir::ValueInfo& info = graph.values[values[i].id];
+    if (info.name.empty() && !e.is_constant(roots[i])) info.name = kNames[i % 4];
+  }
+  into.yield(values);
   return out;
 }
 

@@ -71,7 +71,9 @@ class Simplifier : public detail::Emitter {
   }
 
   const Type& type(Value v) const override { return to_.type(v); }
-  const Op* definition(Value v) const override { return definitions_[v.id].results.empty() ? nullptr : &definitions_[v.id]; }
+  const Op* definition(Value v) const override {
+    return definitions_[v.id].results.empty() ? nullptr : &definitions_[v.id];
+  }
 
   Value constant(double number, Type type) override {
     Op op{.code = OpCode::constant, .number = ir::shortest(type.dtype, number)};
@@ -86,8 +88,8 @@ class Simplifier : public detail::Emitter {
  private:
   struct Level {
     Builder* builder;
-    bool guarded;            // a `when`: what is inside stays inside
-    std::vector<Key> shared; // entries of table_ that end with the block
+    bool guarded;             // a `when`: what is inside stays inside
+    std::vector<Key> shared;  // entries of table_ that end with the block
   };
 
   bool visit(const Op& op, Builder& into) {
@@ -95,7 +97,8 @@ class Simplifier : public detail::Emitter {
     if (op.code == OpCode::loop || op.code == OpCode::over || op.code == OpCode::when) {
       region_op(op, into);
     } else if (is_pure(op)) {
-      Op copy{.code = op.code, .operands = rewriter_[op.operands], .axis = op.axis, .index = op.index, .number = op.number};
+      Op copy{
+          .code = op.code, .operands = rewriter_[op.operands], .axis = op.axis, .index = op.index, .number = op.number};
       const Type& type = from_.type(op.results[0]);
       Value v = op.code == OpCode::constant ? constant(op.number, type) : emit(std::move(copy), type);
       take_name(v, from_.name_of(op.results[0]));
@@ -249,8 +252,9 @@ class Simplifier : public detail::Emitter {
   Graph to_;
   Rewriter rewriter_;
   std::vector<Level> levels_;
-  std::deque<Op> definitions_;  // by Value::id of to_; without results where there is none to look at. Rules keep pointers
-  std::vector<int> level_of_;    // the level whose block defines the value
+  std::deque<Op>
+      definitions_;  // by Value::id of to_; without results where there is none to look at. Rules keep pointers
+  std::vector<int> level_of_;  // the level whose block defines the value
   std::unordered_map<Key, Value, KeyHash> table_;
   SourceLoc loc_;
 };
@@ -269,7 +273,8 @@ Graph simplify_graph(const Graph& graph) {
 }  // namespace
 
 ir::Kernel simplify(const ir::Kernel& kernel) {
-  ensure(kernel.stage != ir::Stage::placed, "simplify runs before placement: it may reorder what a placed kernel orders");
+  ensure(kernel.stage != ir::Stage::placed,
+         "simplify runs before placement: it may reorder what a placed kernel orders");
   ir::Kernel out = ir::like(kernel);
   for (ir::Function& function : out.functions) function = simplify(function);
   static_cast<Graph&>(out) = simplify_graph(kernel);

@@ -61,8 +61,10 @@ class IntegerRules {
     if (number_ == 0.0) return out_.fit(a_, type_);
     if (auto value = combine(OpCode::add)) return value;
     if (const Op* inner = is(b_, OpCode::neg)) return out_.emit(OpCode::sub, {a_, inner->operands[0]}, type_);
-    if (const Op* inner = is(a_, OpCode::sub); inner && inner->operands[1] == b_) return out_.fit(inner->operands[0], type_);
-    if (const Op* inner = is(b_, OpCode::sub); inner && inner->operands[1] == a_) return out_.fit(inner->operands[0], type_);
+    if (const Op* inner = is(a_, OpCode::sub); inner && inner->operands[1] == b_)
+      return out_.fit(inner->operands[0], type_);
+    if (const Op* inner = is(b_, OpCode::sub); inner && inner->operands[1] == a_)
+      return out_.fit(inner->operands[0], type_);
     if (number_) return std::nullopt;
     if (const Op* left = shifted(a_)) return outward(OpCode::add, left->operands[0], b_, left->operands[1]);
     if (const Op* right = shifted(b_)) return outward(OpCode::add, a_, right->operands[0], right->operands[1]);
@@ -78,7 +80,8 @@ class IntegerRules {
       if (inner->operands[0] == b_) return out_.fit(inner->operands[1], type_);
       if (inner->operands[1] == b_) return out_.fit(inner->operands[0], type_);
     }
-    if (const Op* inner = is(b_, OpCode::sub); inner && inner->operands[0] == a_) return out_.fit(inner->operands[1], type_);
+    if (const Op* inner = is(b_, OpCode::sub); inner && inner->operands[0] == a_)
+      return out_.fit(inner->operands[1], type_);
     if (const Op* inner = is(b_, OpCode::neg)) return out_.emit(OpCode::add, {a_, inner->operands[0]}, type_);
     if (const Op* left = shifted(a_)) return outward(OpCode::sub, left->operands[0], b_, left->operands[1]);
     if (const Op* right = shifted(b_)) {

@@ -20,7 +20,7 @@ class Emitter {
   ir::Value emit(ir::OpCode code, std::vector<ir::Value> operands, ir::Type type) {
     return emit(ir::Op{.code = code, .operands = std::move(operands)}, std::move(type));
   }
-  std::optional<double> number(ir::Value v) const;  // the number that every element of a constant is
+  std::optional<double> number(ir::Value v) const;                  // the number that every element of a constant is
   std::optional<ir::Value> fit(ir::Value v, const ir::Type& type);  // `v` broadcast to `type`, if it only lacks axes
 };
 

@@ -30,12 +30,13 @@ std::optional<Value> Emitter::fit(Value v, const Type& wanted) {
 
 namespace {
 
-bool is_commutative(OpCode code) {
+// Bit for bit: min and max of floats may give either of 0 and -0.
+bool is_commutative(OpCode code, DType dtype) {
   switch (code) {
+    case OpCode::min:
+    case OpCode::max: return !is_float(dtype);
     case OpCode::add:
     case OpCode::mul:
-    case OpCode::min:
-    case OpCode::max:
     case OpCode::logical_and:
     case OpCode::logical_or:
     case OpCode::eq:
@@ -55,23 +56,27 @@ OpCode mirrored(OpCode code) {
   }
 }
 
-bool covers(Emitter& out, const std::vector<Value>& operands, const Type& type) {
-  return std::all_of(type.dims.begin(), type.dims.end(), [&](const ir::Dim& d) {
-    return std::any_of(operands.begin(), operands.end(), [&](Value v) { return out.type(v).has(d.axis); });
-  });
+std::vector<Value> narrow(Emitter& out, const std::vector<Value>& operands) {
+  std::vector<Value> narrowed = operands;
+  for (Value& v : narrowed) {
+    const Op* def = out.definition(v);
+    if (!def || out.type(v).is_scalar()) continue;
+    if (def->code == OpCode::broadcast) v = def->operands[0];
+    if (def->code == OpCode::constant) v = out.constant(def->number, Type::scalar(out.type(v).dtype));
+  }
+  return narrowed;
 }
 
-// Broadcasts and constant tiles as operands are narrowed to what the other operands do not already imply.
-void narrow_operands(Emitter& out, Op& op, const Type& type) {
-  for (Value& operand : op.operands) {
-    const Op* def = out.definition(operand);
-    if (!def || out.type(operand).is_scalar()) continue;
-    if (def->code != OpCode::broadcast && def->code != OpCode::constant) continue;
-    Value wide = operand;
-    operand = def->code == OpCode::broadcast ? def->operands[0]
-                                             : out.constant(def->number, Type::scalar(out.type(wide).dtype));
-    if (!covers(out, op.operands, type)) operand = wide;
-  }
+// Broadcasts and constant tiles as operands shrink to what broadcasting by name needs. Where all operands lack an axis
+// of the result, the op is done without it and its result is broadcast.
+std::optional<Value> narrow_operands(Emitter& out, Op& op, const Type& type) {
+  op.operands = narrow(out, op.operands);
+  Type narrowed = type;
+  std::erase_if(narrowed.dims, [&](const ir::Dim& d) {
+    return std::none_of(op.operands.begin(), op.operands.end(), [&](Value v) { return out.type(v).has(d.axis); });
+  });
+  if (narrowed.dims.size() == type.dims.size()) return std::nullopt;
+  return out.emit(OpCode::broadcast, {out.emit(op, narrowed)}, type);
 }
 
 std::optional<Value> fold_constants(Emitter& out, const Op& op, const Type& type) {
@@ -210,11 +215,11 @@ std::optional<Value> simplify_select(Emitter& out, const Op& op, const Type& typ
 }
 
 std::optional<Value> simplify_elementwise(Emitter& out, Op& op, const Type& type) {
-  narrow_operands(out, op, type);
   if (std::optional<Value> value = fold_constants(out, op, type)) return value;
+  if (std::optional<Value> value = narrow_operands(out, op, type)) return value;
   OpKind kind = info(op.code).kind;
   bool binary = kind == OpKind::binary || kind == OpKind::compare;
-  if (binary && out.number(op.operands[0]) && (is_commutative(op.code) || mirrored(op.code) != op.code)) {
+  if (binary && out.number(op.operands[0]) && (is_commutative(op.code, type.dtype) || mirrored(op.code) != op.code)) {
     std::swap(op.operands[0], op.operands[1]);
     op.code = mirrored(op.code);
   }

@@ -105,7 +105,7 @@ class Orderer {
     for (const Op& op : block.ops) {
       if (live_(op)) ops.push_back(pruned(op));
     }
-    Block out{.args = block.args};
+    Block out{.args = block.args, .ops = {}};
     if (owner && !owner->results.empty()) {
       keep_slots(*owner, out.args);
       keep_slots(*owner, ops.back().operands);
@@ -153,9 +153,8 @@ class Orderer {
   static std::vector<Value> read_by(const Op& op) {
     std::vector<Value> values = op.operands;
     for (const Block& region : op.regions) {
-      ir::walk(region, [&](const Op& inner) {
-        values.insert(values.end(), inner.operands.begin(), inner.operands.end());
-      });
+      ir::walk(region,
+               [&](const Op& inner) { values.insert(values.end(), inner.operands.begin(), inner.operands.end()); });
     }
     return values;
   }

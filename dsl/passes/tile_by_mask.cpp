@@ -99,10 +99,12 @@ const Tiler::Inside* Tiler::inside(Axis axis) const {
 // First token of the tile along `axis` that the code being emitted works on.
 Value Tiler::start(Axis axis, Builder& b) {
   if (const Inside* in = inside(axis)) return in->start;
-  return extents_.is_grid(axis) ? b.mul(b.program_id(axis), extents_.tile(axis)) : b.constant(0);
+  return extents_.is_grid(axis) ? named(b, b.mul(b.program_id(axis), extents_.tile(axis)), "first") : b.constant(0);
 }
 
-Value Tiler::position(Axis axis, Value start, Builder& b) { return b.add(b.iota({axis, extents_.tile(axis)}), start); }
+Value Tiler::position(Axis axis, Value start, Builder& b) {
+  return named(b, b.add(b.iota({axis, extents_.tile(axis)}), start), extents_.is_grid(axis) ? "query" : "key");
+}
 
 Value Tiler::grid_index(const char* name, Builder& b) {
   const Axis axis = Axis::named(name);
@@ -211,7 +213,7 @@ std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std:
     hi = lo;
     for (const Run& run : runs) {
       shifts.push_back(b.sub(run.from, hi));
-      hi = b.add(hi, b.sub(run.to, run.from));
+      hi = named(b, b.add(hi, b.sub(run.to, run.from)), "tiles");
       ends.push_back(hi);
     }
   }
@@ -220,7 +222,8 @@ std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std:
   for (std::size_t i = 1; i < region.args.size(); ++i) names.push_back(traced_.name_of(region.args[i]));
   b.set_loc(op.loc);
   return b.loop(lo, hi, carried, names, [&](Builder& inner, std::span<const Value> args) {
-    const Value start = inner.mul(tile_index(s, full, args[0], ends, shifts, inner), extents_.tile(op.axis));
+    const Value tile = named(inner, tile_index(s, full, args[0], ends, shifts, inner), "tile");
+    const Value start = named(inner, inner.mul(tile, extents_.tile(op.axis)), "start");
     out_.loops.push_back({args[0], op.axis, start, bound, full});
     inside_.push_back({op.axis, start, bound, full});
     for (std::size_t i = 1; i < region.args.size(); ++i) rewriter_.map(region.args[i], args[i]);

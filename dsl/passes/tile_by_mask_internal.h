@@ -27,6 +27,9 @@ class Extents {
   std::vector<ir::Dim> tiles_, whole_;
 };
 
+// Gives a temporary a name to be printed with.
+ir::Value named(ir::Builder& b, ir::Value v, const char* name);
+
 // One loop made from an `over`: its tiles start at `start`; unless `inside`, one may reach past `bound`.
 struct TileLoop {
   ir::Value index;  // the loop's region argument, by which it is found

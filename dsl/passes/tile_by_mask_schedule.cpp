@@ -31,8 +31,8 @@ std::vector<Value> inline_results(const ir::Function& function, const std::vecto
 Schedule by_spans(const mask::Spans& spans, const ScheduleRequest& r, Builder& into) {
   ensure(spans.bounded == r.has_bound, "a plan for programs with key lengths has spans that end at them");
   const Value queries = into.length(r.query);
-  const Value first = into.mul(into.program_id(r.query), r.query_tile);
-  const Value last = into.add(into.min(into.add(first, r.query_tile), queries), -1);
+  const Value first = named(into, into.mul(into.program_id(r.query), r.query_tile), "first");
+  const Value last = named(into, into.add(into.min(into.add(first, r.query_tile), queries), -1), "last");
   const std::vector<Value> at = inline_results(
       spans.bounds, {first, last, r.head, r.batch, queries, into.length(r.key), r.bound}, r.function_params, into);
   Schedule s;
@@ -59,12 +59,20 @@ Schedule by_list(const mask::Plan& plan, const ScheduleRequest& r, Builder& into
   };
   Schedule s;
   s.ids = ids;
-  s.first_partial = field(0), s.partials = field(1), s.fulls = field(2);
+  s.first_partial = named(into, field(0), "entry");
+  s.partials = named(into, field(1), "partials");
+  s.fulls = named(into, field(2), "fulls");
   s.first_full = into.add(s.first_partial, s.partials);
   return s;
 }
 
 }  // namespace
+
+Value named(Builder& b, Value v, const char* name) {
+  std::string& own = b.graph().values[v.id].name;
+  if (own.empty() && !b.constant_of(v)) own = name;
+  return v;
+}
 
 Schedule schedule(const mask::Plan& plan, const ScheduleRequest& request, Builder& into) {
   const mask::Source& source = plan.passes.at(0).sources.at(0);

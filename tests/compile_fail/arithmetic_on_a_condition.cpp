@@ -1,15 +1,4 @@
 // expect: arithmetic on a condition: use where(condition, a, b) or cast<f32>(condition)
-#include <tessera/dsl/lang/lang.h>
-using namespace tessera;
-
-template <class Stage>
-struct Args {
-  TESSERA_STRUCT(Args, (In<Stage, bf16, Query, Depth>, q), (In<Stage, bf16, Key, Depth>, k), (In<Stage, bf16, Key, Value>, v),
-                 (Out<Stage, f32, Query>, sums), (Scalar<Stage, f32>, scale));
-};
-struct State {
-  TESSERA_STRUCT(State, (Tile<f32, Query>, sum), (Tile<f32, Query>, best));
-};
-
+#include "program.h"
 
 Tile<i1, Query> wrong(Tile<i1, Query> x, Tile<i1, Query> y) { return x + y; }

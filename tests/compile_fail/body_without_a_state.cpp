@@ -1,16 +1,5 @@
 // expect: this body has other parameters: without a state it takes
-#include <tessera/dsl/lang/lang.h>
-using namespace tessera;
-
-template <class Stage>
-struct Args {
-  TESSERA_STRUCT(Args, (In<Stage, bf16, Query, Depth>, q), (In<Stage, bf16, Key, Depth>, k), (In<Stage, bf16, Key, Value>, v),
-                 (Out<Stage, f32, Query>, sums), (Scalar<Stage, f32>, scale));
-};
-struct State {
-  TESSERA_STRUCT(State, (Tile<f32, Query>, sum), (Tile<f32, Query>, best));
-};
-
+#include "program.h"
 
 void wrong(Mask mask) {
   over<Key>(mask, [](KeyTile, State s) { return s; });

@@ -1,5 +1,6 @@
 // expect: masks combine with & | ~
 #include <tessera/dsl/lang/lang.h>
+
 using namespace tessera;
 
 Mask causal = [](Position q, Position k) { return k <= q; };

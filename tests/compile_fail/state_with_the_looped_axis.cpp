@@ -1,16 +1,5 @@
 // expect: the carried state has the axis that the loop walks in tiles
-#include <tessera/dsl/lang/lang.h>
-using namespace tessera;
-
-template <class Stage>
-struct Args {
-  TESSERA_STRUCT(Args, (In<Stage, bf16, Query, Depth>, q), (In<Stage, bf16, Key, Depth>, k), (In<Stage, bf16, Key, Value>, v),
-                 (Out<Stage, f32, Query>, sums), (Scalar<Stage, f32>, scale));
-};
-struct State {
-  TESSERA_STRUCT(State, (Tile<f32, Query>, sum), (Tile<f32, Query>, best));
-};
-
+#include "program.h"
 
 void wrong(Mask mask, Tile<f32, Query, Key> x) {
   over<Key>(mask, x, [](KeyTile, Tile<f32, Query, Key> s) { return s; });

@@ -5,6 +5,8 @@
 
 #include "support/expect_error.h"
 
+// The tests say how many lines below them the error is.
+// clang-format off
 using namespace tessera;
 using test::expect_user_error;
 
@@ -13,7 +15,8 @@ TEST_CASE("division by the constant zero") {
   expect_user_error(__FILE__, __LINE__ + 1, [] {
     Mask m = [](Position q, Position k) { return q / 0 == k; }; }, "division of an i32 value by the constant 0");
   expect_user_error(__FILE__, __LINE__ + 1, [step] {
-    Mask m = [step](Position q, Position k) { return (q - k) % step == 0; }; }, "division of an i32 value by the constant 0");
+    Mask m = [step](Position q, Position k) { return (q - k) % step == 0; }; },
+    "division of an i32 value by the constant 0");
 }
 
 TEST_CASE("a number beyond 32 bits") {

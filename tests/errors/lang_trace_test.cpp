@@ -6,6 +6,8 @@
 
 #include "support/expect_error.h"
 
+// The tests say how many lines below them the error is.
+// clang-format off
 using namespace tessera;
 using test::expect_user_error;
 
@@ -28,9 +30,11 @@ TEST_CASE("a tile outside a trace") {
   expect_user_error(__FILE__, __LINE__ + 1, [] {
     Tile<f32, Query> x = 0.0;
     (void)x;
-  }, "a Tile can only be made while a kernel is being traced", "move this into the lambda given to kernel(...), Mask or Score");
+  }, "a Tile can only be made while a kernel is being traced",
+    "move this into the lambda given to kernel(...), Mask or Score");
   const int line = __LINE__ + 1;
-  expect_user_error(__FILE__, line, [] { positions<Query>(); }, "a Tile can only be made while a kernel is being traced");
+  expect_user_error(__FILE__, line, [] { positions<Query>(); },
+    "a Tile can only be made while a kernel is being traced");
 }
 
 TEST_CASE("a tile of another trace") {
@@ -55,7 +59,7 @@ TEST_CASE("a position of a mask in a kernel") {
 }
 
 TEST_CASE("a tile that leaves its loop") {
-  expect_user_error(__FILE__, __LINE__ + 6, tracing([](Args<traced> a) {
+  expect_user_error(__FILE__, __LINE__ + 5, tracing([](Args<traced> a) {
     Tile<f32, Query> sum = 0;
     loop<Key>([&](KeyTile t) {
       sum += reduce_sum<Key>(dot(cast<f16>(load(a.q)), cast<f16>(load(a.k, t))));
@@ -65,7 +69,7 @@ TEST_CASE("a tile that leaves its loop") {
 }
 
 TEST_CASE("an output stored twice") {
-  expect_user_error(__FILE__, __LINE__ + 4, tracing([](Args<traced> a) {
+  expect_user_error(__FILE__, __LINE__ + 3, tracing([](Args<traced> a) {
     Tile<f32, Query> sum = reduce_sum<Depth>(load(a.q));
     store(a.o, sum);
     store(a.o, sum * 2);
@@ -81,21 +85,23 @@ TEST_CASE("an output stored on every trip of a loop") {
 
 TEST_CASE("an output that is never stored") {
   auto program = kernel(grid<Query>, [](Args<traced> a) { load(a.q); }).named("sums"); const int line = __LINE__;
-  expect_user_error(__FILE__, line, [&] { program.trace(); }, "kernel 'sums' never stores its output 'o'", "declare it Optional<Out<...>>");
+  expect_user_error(__FILE__, line, [&] { program.trace(); }, "kernel 'sums' never stores its output 'o'",
+    "declare it Optional<Out<...>>");
 }
 
 TEST_CASE("a whole axis inside the loop that walks it") {
-  expect_user_error(__FILE__, __LINE__ + 3, tracing([](Args<traced> a) {
+  expect_user_error(__FILE__, __LINE__ + 2, tracing([](Args<traced> a) {
     auto sum = loop<Key>(Tile<f32, Query>(0), [&](KeyTile, Tile<f32, Query> s) {
-      Tile<f32, Key, Depth> k = load(a.k);
+      load(a.k);
       return let(s + reduce_sum<Depth>(load(a.q)));
     });
     store(a.o, sum);
-  }), "load of 'k' takes the whole axis Key, which the loop at ", "walks in tiles", "pass the loop's tile, as in load(a.k, t)");
+  }), "load of 'k' takes the whole axis Key, which the loop at ", "walks in tiles",
+    "pass the loop's tile, as in load(a.k, t)");
 }
 
 TEST_CASE("two loops over one axis, one in the other") {
-  expect_user_error(__FILE__, __LINE__ + 3, tracing([](Args<traced> a) {
+  expect_user_error(__FILE__, __LINE__ + 2, tracing([](Args<traced> a) {
     auto sum = loop<Key>(Tile<f32, Query>(0), [&](KeyTile, Tile<f32, Query> s) {
       return over<Key>(Mask(), s, [](KeyTile, Tile<f32, Query> r) { return r; });
     });
@@ -104,7 +110,7 @@ TEST_CASE("two loops over one axis, one in the other") {
 }
 
 TEST_CASE("a loop over a grid axis") {
-  expect_user_error(__FILE__, __LINE__ + 2, tracing([](Args<traced> a) {
+  expect_user_error(__FILE__, __LINE__ + 1, tracing([](Args<traced> a) {
     auto sum = loop<Query>(Tile<f32>(0), [&](QueryTile, Tile<f32> s) { return s; });
     store(a.o, reduce_sum<Depth>(load(a.q)) + sum);
   }), "a loop over the tiles of Query, which is on the kernel's grid", "take Query off the grid");
@@ -119,7 +125,8 @@ TEST_CASE("a mask in a kernel without the other axis on its grid") {
     store(a.o, end);
   });
   try { program.trace(); } catch (const UserError&) {}
-  expect_user_error(__FILE__, line, [&] { program.trace(); }, "the mask of over<Key> needs Query on the kernel's grid, which is grid<Batch>");
+  expect_user_error(__FILE__, line, [&] { program.trace(); },
+    "the mask of over<Key> needs Query on the kernel's grid, which is grid<Batch>");
 }
 
 TEST_CASE("index of an axis that is tiled, or not on the grid") {
@@ -134,10 +141,12 @@ TEST_CASE("index of an axis that is tiled, or not on the grid") {
 TEST_CASE("kernel things in a mask, mask things in a kernel") {
   const Param<i32> left{"left", 3};
   expect_user_error(__FILE__, __LINE__ + 1, tracing([left](Args<traced> a) {
-    store(a.o, reduce_sum<Depth>(load(a.q)) * cast<f32>(left)); }), "Param 'left' is read in a kernel", "give the kernel a Scalar argument");
+    store(a.o, reduce_sum<Depth>(load(a.q)) * cast<f32>(left)); }), "Param 'left' is read in a kernel",
+    "give the kernel a Scalar argument");
   const Table doc(std::vector<int>{1, 2});
   expect_user_error(__FILE__, __LINE__ + 1, tracing([doc](Args<traced> a) {
-    store(a.o, reduce_sum<Depth>(load(a.q)) * cast<f32>(doc[index<Batch>()])); }), "a Table is read in a kernel", "Lookup");
+    store(a.o, reduce_sum<Depth>(load(a.q)) * cast<f32>(doc[index<Batch>()])); }), "a Table is read in a kernel",
+    "Lookup");
   expect_user_error(__FILE__, __LINE__ + 1, [] {
     Mask m = [](Position q, Position k) { return q < length<Key>() && k < q; }; }, "length inside a mask or score");
 }
@@ -146,9 +155,11 @@ TEST_CASE("arguments that are missing or not wanted") {
   const Traced plain = forward.trace<f16>(Mask(), Scores{}, ForwardOptions{});
   const Traced with_lse = forward.trace<f16>(Mask(), Scores{}, ForwardOptions{.lse = true});
   const View v;
-  ForwardArgs<bound, f16> call{.q = v, .k = v, .v = v, .o = v, .lse = {}, .scale = 1};
+  ForwardArgs<bound, f16> call{.q = v, .k = v, .v = v, .o = v, .lse = {}, .scale = 1, .key_lengths = {}};
   CHECK(arguments(call, plain.kernel).size() == 5);
-  expect_user_error("", 0, [&] { arguments(call, with_lse.kernel); }, "kernel 'forward' is called without its argument 'lse'", "set .lse");
+  expect_user_error("", 0, [&] { arguments(call, with_lse.kernel); },
+    "kernel 'forward' is called without its argument 'lse'", "set .lse");
   call.lse = v;
-  expect_user_error("", 0, [&] { arguments(call, plain.kernel); }, "kernel 'forward' has no use for the argument 'lse'");
+  expect_user_error("", 0, [&] { arguments(call, plain.kernel); },
+    "kernel 'forward' has no use for the argument 'lse'");
 }

@@ -362,7 +362,8 @@ TEST_CASE("a launch passes on its shape, parameters and stream, and does nothing
   CHECK(launch.stream == stream.get());
   CHECK(launch.first_parameter == 42);
   CHECK(launch.context == device.context());
-  for (const auto& [name, times] : state().calls) {
+  for (const auto& call : state().calls) {
+    const std::string& name = call.first;
     CAPTURE(name);
     CHECK((name == "cuLaunchKernel" || name.rfind("cuCtx", 0) == 0));
   }

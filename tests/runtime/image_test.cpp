@@ -61,6 +61,19 @@ TEST_CASE("warnings and advisories are notes, with their codes") {
   CHECK(report.notes[2].code == "C7001");
 }
 
+TEST_CASE("the log of the driver's assembler reads the same") {
+  const AssemblyReport report = parse_report(
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'add' for 'sm_90a'\n"
+      "ptxas info    : Function properties for add\n"
+      "ptxas         .     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n"
+      "ptxas info    : Used 8 registers, used 0 barriers\n"
+      "ptxas info    : Compile time = 3.160 ms\n");
+  REQUIRE(report.kernels.size() == 1);
+  CHECK(report.kernels[0] == KernelUsage{"add", 8, 0, 4, 8, 0, 0});
+  CHECK(report.notes.empty());
+}
+
 TEST_CASE("any text can be read as a report") {
   CHECK(parse_report("").kernels.empty());
   for (const char* text : {"ptxas", "ptxas info", "ptxas info    :", "ptxas info : Used", "ptxas info : (C",

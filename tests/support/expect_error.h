@@ -19,7 +19,7 @@ void expect_user_error(const char* file, int line, const Body& body, const Parts
     INFO(text);
     CHECK(error.loc().line == line);
     if (line) CHECK(std::string(error.loc().file) == file);
-    for (const std::string part : {std::string(parts)...}) {
+    for (const std::string& part : {std::string(parts)...}) {
       INFO("expected: ", part);
       CHECK(text.find(part) != std::string::npos);
     }

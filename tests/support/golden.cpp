@@ -17,7 +17,8 @@ std::string first_difference(const std::string& expected, const std::string& fou
     const bool more_a = static_cast<bool>(std::getline(a, x)), more_b = static_cast<bool>(std::getline(b, y));
     if (!more_a && !more_b) return "the texts differ in their last newline";
     if (more_a && more_b && x == y) continue;
-    return "line " + std::to_string(line) + "\n  expected: " + (more_a ? x : "<end>") + "\n  found:    " + (more_b ? y : "<end>");
+    return "line " + std::to_string(line) + "\n  expected: " + (more_a ? x : "<end>") +
+           "\n  found:    " + (more_b ? y : "<end>");
   }
 }
 

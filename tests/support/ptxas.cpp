@@ -63,7 +63,8 @@ Assembly assemble(const std::string& ptx, const std::string& target) {
   result.spill_bytes = number_after(result.log, "([0-9]+) bytes spill (?:stores|loads)");
   std::istringstream lines(result.log);
   for (std::string line; std::getline(lines, line);)
-    if (line.find("warning") != std::string::npos || line.find("C75") != std::string::npos) result.warnings.push_back(line);
+    if (line.find("warning") != std::string::npos || line.find("C75") != std::string::npos)
+      result.warnings.push_back(line);
   return result;
 }
 

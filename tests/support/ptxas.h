@@ -7,7 +7,7 @@
 namespace tessera::test {
 
 struct Assembly {
-  bool available = false;             // ptxas was found; the rest means nothing without it
+  bool available = false;  // ptxas was found; the rest means nothing without it
   bool ok = false;
   int registers = 0;
   int spill_bytes = 0;                // stores and loads together

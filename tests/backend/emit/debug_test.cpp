@@ -22,7 +22,8 @@ TEST_CASE("kernels are emitted from several threads at once") {
   const std::string expected = emitted(matmul(false)).artifact.ptx;
   std::vector<std::future<std::string>> all;
   for (int i = 0; i < 4; ++i)
-    all.push_back(std::async(std::launch::async, [] { return backend::emit(matmul(false), backend::target_named("sm_90a")).artifact.ptx; }));
+    all.push_back(std::async(
+        std::launch::async, [] { return backend::emit(matmul(false), backend::target_named("sm_90a")).artifact.ptx; }));
   for (auto& ptx : all) CHECK(ptx.get() == expected);
 }
 

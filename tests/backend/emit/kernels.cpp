@@ -82,7 +82,10 @@ ir::Kernel row_statistics(int warps_on_columns) {
   %6 = reduce_sum Key %5 : f32[Query:16] #1
   store p(%1), %6
 })",
-                {{"rows", number(rows)}, {"r", number(registers)}, {"down", number(down)}, {"across", number(across)},
+                {{"rows", number(rows)},
+                 {"r", number(registers)},
+                 {"down", number(down)},
+                 {"across", number(across)},
                  {"step", number(256 / across)}});
 }
 
@@ -190,8 +193,8 @@ ir::Kernel matmul(bool transposed) {
   }
 })",
                 transposed ? std::vector<std::pair<std::string, std::string>>{{"b", "Column, Inner"},
-                                                                             {"tile", "Column:64, Inner:64"},
-                                                                             {"start", "%column, %5"}}
+                                                                              {"tile", "Column:64, Inner:64"},
+                                                                              {"start", "%column, %5"}}
                            : std::vector<std::pair<std::string, std::string>>{
                                  {"b", "Inner, Column"}, {"tile", "Inner:64, Column:64"}, {"start", "%5, %column"}});
 }

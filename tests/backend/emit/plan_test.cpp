@@ -52,8 +52,8 @@ TEST_CASE("an operand in other threads is refused") {
   const ir::Axis row = ir::Axis::named("Row"), column = ir::Axis::named("Column");
   ir::Type whole = ir::Type::tile(DType::f32, {{row, 64}, {column, 64}}), other = whole;
   whole.layout = std::make_shared<const ir::Layout>(backend::product_layout(row, column, 64));
-  other.layout = std::make_shared<const ir::Layout>(
-      ir::Layout({{2, column, 32}, {16, row, 4}}, {{32, column, 1}}, {{4, row, 1}}));
+  other.layout =
+      std::make_shared<const ir::Layout>(ir::Layout({{2, column, 32}, {16, row, 4}}, {{32, column, 1}}, {{4, row, 1}}));
   CHECK_FALSE(backend::same_threads(whole, other));
   CHECK_THROWS_AS(backend::register_map(whole, other), InternalError);
 }

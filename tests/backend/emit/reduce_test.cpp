@@ -40,7 +40,8 @@ TEST_CASE("a layout change goes through shared memory, or nowhere if threads kee
   %3 = convert %2 : f32[Query:16, Depth:64] #1
   store y(%1, %c0), %3
 })";
-  const backend::Emitted moved = emitted(placed(text, {{"to", "{reg 2*Depth:32 4*Query:4 | lane 32*Depth:1 | warp 4*Query:1}"}}));
+  const backend::Emitted moved =
+      emitted(placed(text, {{"to", "{reg 2*Depth:32 4*Query:4 | lane 32*Depth:1 | warp 4*Query:1}"}}));
   CHECK(moved.artifact.shared_bytes == 16 * 64 * 4);
   CHECK(count(moved.artifact.ptx, "st.shared") >= 1);
   assembles(moved, 64);

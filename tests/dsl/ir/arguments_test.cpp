@@ -14,7 +14,9 @@ namespace {
 
 char memory[64];  // never read: bind looks at shapes only
 
-View view(std::vector<std::int64_t> shape, DType dtype = DType::bf16) { return View::contiguous(memory, dtype, std::move(shape)); }
+View view(std::vector<std::int64_t> shape, DType dtype = DType::bf16) {
+  return View::contiguous(memory, dtype, std::move(shape));
+}
 
 // A call of the forward kernel with something changed.
 struct Call {
@@ -111,38 +113,53 @@ TEST_CASE("what cannot be bound is refused with the numbers and the remedy") {
   CHECK(refusal([](Call&) {}) == "accepted");
   CHECK(refusal([](Call& c) { c.q.dtype = DType::f32; }) ==
         "error: 'q' is bf16 in this kernel, got f32; note: convert it to bf16, or build the kernel for f32");
-  CHECK(refusal([](Call& c) { c.q = view({100, 64, 1, 1, 1}); }) ==
-        "error: 'q' has 5 dimensions, this kernel takes 2 to 4: [Batch, Head, Query, Depth]; note: reshape it; only leading "
+  CHECK(refusal([](Call& c) {
+          c.q = view({100, 64, 1, 1, 1});
+        }) ==
+        "error: 'q' has 5 dimensions, this kernel takes 2 to 4: [Batch, Head, Query, Depth]; note: reshape it; only "
+        "leading "
         "dimensions may be left out");
-  CHECK(refusal([](Call& c) { c.k = view({64}); }) ==
-        "error: 'k' has 1 dimension, this kernel takes 2 to 4: [Batch, Head, Key, Depth]; note: reshape it; only leading "
-        "dimensions may be left out");
-  CHECK(refusal([](Call& c) { c.v = view({2, 4, 71, 32}); }) ==
+  CHECK(
+      refusal([](Call& c) { c.k = view({64}); }) ==
+      "error: 'k' has 1 dimension, this kernel takes 2 to 4: [Batch, Head, Key, Depth]; note: reshape it; only leading "
+      "dimensions may be left out");
+  CHECK(refusal([](Call& c) {
+          c.v = view({2, 4, 71, 32});
+        }) ==
         "error: axis Key is 70 in 'k' but 71 in 'v'; note: tensors must agree on the length of an axis they share");
-  CHECK(refusal([](Call& c) { c.k = view({2, 3, 70, 64}); }) ==
-        "error: 'k' has extent 3 along Head, which does not divide the 8 of 'q'; note: make 8 a multiple of k's extent: each index "
+  CHECK(refusal([](Call& c) {
+          c.k = view({2, 3, 70, 64});
+        }) ==
+        "error: 'k' has extent 3 along Head, which does not divide the 8 of 'q'; note: make 8 a multiple of k's "
+        "extent: each index "
         "there is shared by a group of equal size");
-  CHECK(refusal([](Call& c) { c.k = view({2, 0, 70, 64}); }).find("'k' has extent 0 along Head, which does not divide the 8 of 'q'") !=
-        std::string::npos);
-  CHECK(refusal([](Call& c) { c.o = view({2, 4, 100, 32}); }) ==
-        "error: output 'o' has extent 4 along Head, 'q' has 8; note: give the output extent 8 there");
+  CHECK(refusal([](Call& c) {
+          c.k = view({2, 0, 70, 64});
+        }).find("'k' has extent 0 along Head, which does not divide the 8 of 'q'") != std::string::npos);
+  CHECK(refusal([](Call& c) {
+          c.o = view({2, 4, 100, 32});
+        }) == "error: output 'o' has extent 4 along Head, 'q' has 8; note: give the output extent 8 there");
   CHECK(refusal([](Call& c) { c.o.strides[1] = 0; }) ==
-        "error: output 'o' has stride 0 along Head, where it has extent 8; note: every element of an output needs memory of its own");
-  CHECK(refusal([](Call& c) { c.lse.strides[2] = 0; }).find("output 'lse' has stride 0 along Query") != std::string::npos);
+        "error: output 'o' has stride 0 along Head, where it has extent 8; note: every element of an output needs "
+        "memory of its own");
+  CHECK(refusal([](Call& c) { c.lse.strides[2] = 0; }).find("output 'lse' has stride 0 along Query") !=
+        std::string::npos);
   CHECK(refusal([](Call& c) { c.q.strides.pop_back(); }) ==
         "error: 'q' has 4 dimensions but 3 strides; note: give one stride a dimension, in elements");
   CHECK(refusal([](Call& c) { c.v.data = nullptr; }) ==
         "error: 'v' is a null pointer, but has 17920 elements; note: pass the address of its first element");
   CHECK(refusal([](Call& c) { c.q.shape[2] = -1; }) ==
         "error: 'q' has extent -1 in dimension 2; note: extents lie between 0 and 2147483647: positions are 32-bit");
-  CHECK(refusal([](Call& c) { c.scale = view({1}); }) == "error: 'scale' is a scalar, got a tensor; note: pass a number");
+  CHECK(refusal([](Call& c) { c.scale = view({1}); }) ==
+        "error: 'scale' is a scalar, got a tensor; note: pass a number");
 }
 
 TEST_CASE("whole axes must be what the kernel was tiled for") {
   Kernel tiled = forward();
   tiled.stage = Stage::tiled;
   tiled.whole = {{axis("Depth"), 128}};
-  CHECK(refusal([](Call&) {}, tiled) == "error: axis Depth is 64 in 'q', this kernel was built for 128; note: build the kernel for Depth 64");
+  CHECK(refusal([](Call&) {}, tiled) ==
+        "error: axis Depth is 64 in 'q', this kernel was built for 128; note: build the kernel for Depth 64");
   tiled.whole = {{axis("Depth"), 64}};
   CHECK(refusal([](Call&) {}, tiled) == "accepted");
 }
@@ -151,11 +168,13 @@ TEST_CASE("a wrong number of arguments lists the parameters") {
   Call call;
   std::vector<Argument> arguments = call.arguments();
   arguments.pop_back();
-  CHECK_THROWS_WITH_AS(ir::bind(forward(), arguments),
-                       "error: kernel 'forward' takes 6 arguments, got 5; note: pass, in this order: q, k, v, o, lse, scale", UserError);
+  CHECK_THROWS_WITH_AS(
+      ir::bind(forward(), arguments),
+      "error: kernel 'forward' takes 6 arguments, got 5; note: pass, in this order: q, k, v, o, lse, scale", UserError);
   arguments = call.arguments();
   arguments[0] = 1.0;
-  CHECK_THROWS_WITH_AS(ir::bind(forward(), arguments), "error: 'q' is a tensor, got a number; note: pass a view of an array", UserError);
+  CHECK_THROWS_WITH_AS(ir::bind(forward(), arguments),
+                       "error: 'q' is a tensor, got a number; note: pass a view of an array", UserError);
 }
 
 TEST_CASE("tables and scalars") {
@@ -179,8 +198,9 @@ TEST_CASE("the interpreter reads host memory only") {
   call.k.memory = Memory::device;
   const Kernel kernel = forward();
   const Binding binding = ir::bind(kernel, call.arguments());
-  CHECK_THROWS_WITH_AS(interpret(kernel, binding),
-                       "error: 'k' lies in device memory, the interpreter reads host memory; note: copy it to the host, or run the "
-                       "kernel on the device",
-                       UserError);
+  CHECK_THROWS_WITH_AS(
+      interpret(kernel, binding),
+      "error: 'k' lies in device memory, the interpreter reads host memory; note: copy it to the host, or run the "
+      "kernel on the device",
+      UserError);
 }

@@ -33,7 +33,8 @@ TEST_CASE_FIXTURE(Fixture, "results take their types from the operands") {
   CHECK(type(b.binary(OpCode::lt, columns, rows)) == "i1[Key, Query]");
   CHECK(type(b.reduce(OpCode::reduce_max, tile_, key)) == "f32[Query]");
   CHECK(type(b.cast(rows, DType::bf16)) == "bf16[Query]");
-  CHECK(type(b.select(b.binary(OpCode::lt, rows, columns), b.constant(0, Type::scalar(DType::f32)), rows)) == "f32[Query, Key]");
+  CHECK(type(b.select(b.binary(OpCode::lt, rows, columns), b.constant(0, Type::scalar(DType::f32)), rows)) ==
+        "f32[Query, Key]");
   Value q = tile(DType::bf16, {query, depth}), k = tile(DType::bf16, {key, depth});
   Value s = b.dot(q, k);
   CHECK(type(s) == "f32[Query, Key]");
@@ -90,52 +91,72 @@ TEST_CASE_FIXTURE(Fixture, "what a program gets wrong is said at its line, with 
     CAPTURE(text);
     CHECK_THROWS_WITH_AS(f(), text, UserError);
   };
-  says("kernel.cpp:12: error: operands of 'add' have different dtypes: f32[Query] and bf16[Query]; note: cast one of them",
-       [&] { b.add(rows, half); });
-  says("kernel.cpp:12: error: 'exp2' takes floats, not i32; note: cast it to f32", [&] { b.unary(OpCode::exp2, index); });
-  says("kernel.cpp:12: error: 'mul' takes numbers, not i1[Query]; note: cast it to a number, or use a logical operation",
-       [&] { b.mul(mask, mask); });
+  says(
+      "kernel.cpp:12: error: operands of 'add' have different dtypes: f32[Query] and bf16[Query]; note: cast one of "
+      "them",
+      [&] { b.add(rows, half); });
+  says("kernel.cpp:12: error: 'exp2' takes floats, not i32; note: cast it to f32",
+       [&] { b.unary(OpCode::exp2, index); });
+  says(
+      "kernel.cpp:12: error: 'mul' takes numbers, not i1[Query]; note: cast it to a number, or use a logical operation",
+      [&] { b.mul(mask, mask); });
   says("kernel.cpp:12: error: 'logical_and' takes i1, not f32[Query]; note: compare it with something first",
        [&] { b.binary(OpCode::logical_and, rows, rows); });
-  says("kernel.cpp:12: error: 'mod' takes i32, not f32[Query]; note: cast it to i32", [&] { b.binary(OpCode::mod, rows, rows); });
+  says("kernel.cpp:12: error: 'mod' takes i32, not f32[Query]; note: cast it to i32",
+       [&] { b.binary(OpCode::mod, rows, rows); });
   says("kernel.cpp:12: error: the condition of 'select' is f32[Query], not i1; note: compare it with something first",
        [&] { b.select(rows, rows, rows); });
-  says("kernel.cpp:12: error: the values of 'select' have different dtypes: f32[Query] and bf16[Query]; note: cast one of them",
-       [&] { b.select(mask, rows, half); });
-  says("kernel.cpp:12: error: f32[Query] is cast to i1; note: compare it with 0 instead", [&] { b.cast(rows, DType::i1); });
-  says("kernel.cpp:12: error: 'reduce_max' along Key of f32[Query], which lacks that axis; note: name an axis that the operand has",
-       [&] { b.reduce(OpCode::reduce_max, rows, key); });
-  says("kernel.cpp:12: error: f32[Query] does not broadcast to f32[Key]; note: the result must have every axis of the operand",
-       [&] { b.broadcast(rows, {{key, 0}}); });
-  says("kernel.cpp:12: error: operands of 'fma' have different dtypes: f32[Query], f32[Query] and bf16[Query]; note: cast them to one",
-       [&] { b.fma(rows, rows, half); });
+  says(
+      "kernel.cpp:12: error: the values of 'select' have different dtypes: f32[Query] and bf16[Query]; note: cast one "
+      "of them",
+      [&] { b.select(mask, rows, half); });
+  says("kernel.cpp:12: error: f32[Query] is cast to i1; note: compare it with 0 instead",
+       [&] { b.cast(rows, DType::i1); });
+  says(
+      "kernel.cpp:12: error: 'reduce_max' along Key of f32[Query], which lacks that axis; note: name an axis that the "
+      "operand has",
+      [&] { b.reduce(OpCode::reduce_max, rows, key); });
+  says(
+      "kernel.cpp:12: error: f32[Query] does not broadcast to f32[Key]; note: the result must have every axis of the "
+      "operand",
+      [&] {
+        b.broadcast(rows, {{key, 0}});
+      });
+  says(
+      "kernel.cpp:12: error: operands of 'fma' have different dtypes: f32[Query], f32[Query] and bf16[Query]; note: "
+      "cast them to one",
+      [&] { b.fma(rows, rows, half); });
   says("kernel.cpp:12: error: a table is indexed by f32[Query]; note: cast the index to i32",
        [&] { b.gather(0, DType::i32, std::vector{rows}); });
 }
 
 TEST_CASE_FIXTURE(Fixture, "products share exactly one axis") {
-  Value q = tile(DType::bf16, {query, depth}), k = tile(DType::bf16, {key, depth}), kd = tile(DType::bf16, {depth, query});
-  CHECK_THROWS_WITH_AS(
-      b.dot(q, kd),
-      "kernel.cpp:12: error: operands of 'dot' share 2 axes (Query, Depth), must share exactly one: bf16[Query, Depth] and "
-      "bf16[Depth, Query]; note: contract one axis at a time",
-      UserError);
-  CHECK_THROWS_WITH_AS(b.dot(q, tile(DType::bf16, {key})),
-                       "kernel.cpp:12: error: operands of 'dot' share 0 axes, must share exactly one: bf16[Query, Depth] and "
-                       "bf16[Key]; note: contract one axis at a time",
-                       UserError);
-  CHECK_THROWS_WITH_AS(b.dot(q, tile(DType::f32, {key, depth})),
-                       "kernel.cpp:12: error: operands of 'dot' have dtypes it cannot multiply: bf16[Query, Depth] and f32[Key, "
-                       "Depth]; note: cast both to one float type",
+  Value q = tile(DType::bf16, {query, depth}), k = tile(DType::bf16, {key, depth}),
+        kd = tile(DType::bf16, {depth, query});
+  CHECK_THROWS_WITH_AS(b.dot(q, kd),
+                       "kernel.cpp:12: error: operands of 'dot' share 2 axes (Query, Depth), must share exactly one: "
+                       "bf16[Query, Depth] and "
+                       "bf16[Depth, Query]; note: contract one axis at a time",
                        UserError);
   CHECK_THROWS_WITH_AS(
-      b.dot(q, k, tile(DType::f32, {query})),
-      "kernel.cpp:12: error: 'dot' adds f32[Query] to a product of type f32[Query, Key]; note: broadcast or cast the summand",
+      b.dot(q, tile(DType::bf16, {key})),
+      "kernel.cpp:12: error: operands of 'dot' share 0 axes, must share exactly one: bf16[Query, Depth] and "
+      "bf16[Key]; note: contract one axis at a time",
       UserError);
+  CHECK_THROWS_WITH_AS(
+      b.dot(q, tile(DType::f32, {key, depth})),
+      "kernel.cpp:12: error: operands of 'dot' have dtypes it cannot multiply: bf16[Query, Depth] and f32[Key, "
+      "Depth]; note: cast both to one float type",
+      UserError);
+  CHECK_THROWS_WITH_AS(b.dot(q, k, tile(DType::f32, {query})),
+                       "kernel.cpp:12: error: 'dot' adds f32[Query] to a product of type f32[Query, Key]; note: "
+                       "broadcast or cast the summand",
+                       UserError);
 }
 
 TEST_CASE_FIXTURE(Fixture, "tiles of different sizes do not meet") {
-  Value a = b.load(0, Type::tile(DType::f32, {{query, 64}}), {}), c = b.load(0, Type::tile(DType::f32, {{query, 128}}), {});
+  Value a = b.load(0, Type::tile(DType::f32, {{query, 64}}), {}),
+        c = b.load(0, Type::tile(DType::f32, {{query, 128}}), {});
   CHECK_THROWS_WITH_AS(b.add(a, c),
                        "kernel.cpp:12: error: operands of 'add' have different extents along Query: f32[Query:64] and "
                        "f32[Query:128]; note: use tiles of the same size",
@@ -146,24 +167,27 @@ TEST_CASE_FIXTURE(Fixture, "bodies yield what they carry") {
   Value rows = tile(DType::f32, {query}), n = b.length(key);
   std::vector<Value> init = {rows};
   std::vector<std::string> names = {"row_max"};
-  auto body = [&](std::vector<Value> yielded) {
-    return [=](Builder&, std::span<const Value>) { return yielded; };
-  };
+  auto body = [&](std::vector<Value> yielded) { return [=](Builder&, std::span<const Value>) { return yielded; }; };
+  CHECK_THROWS_WITH_AS(b.over(key, -1, {}, init, names, body({n})),
+                       "kernel.cpp:12: error: 'over' carries row_max as f32[Query], but its body yields i32; note: "
+                       "broadcast or cast one of them",
+                       UserError);
   CHECK_THROWS_WITH_AS(
-      b.over(key, -1, {}, init, names, body({n})),
-      "kernel.cpp:12: error: 'over' carries row_max as f32[Query], but its body yields i32; note: broadcast or cast one of them",
+      b.over(key, -1, {}, init, {}, body({rows, rows})),
+      "kernel.cpp:12: error: the body of 'over' yields 2 values, but carries 1; note: yield one value for each "
+      "carried one",
       UserError);
-  CHECK_THROWS_WITH_AS(b.over(key, -1, {}, init, {}, body({rows, rows})),
-                       "kernel.cpp:12: error: the body of 'over' yields 2 values, but carries 1; note: yield one value for each "
-                       "carried one",
-                       UserError);
   CHECK_THROWS_WITH_AS(b.loop(rows, n, init, names, body({rows})),
-                       "kernel.cpp:12: error: a bound of 'loop' is f32[Query], not i32; note: cast it to i32", UserError);
-  CHECK_THROWS_WITH_AS(b.over(key, -1, rows, init, names, body({rows})),
-                       "kernel.cpp:12: error: the bound of 'over' is f32[Query], not i32; note: cast it to i32", UserError);
-  CHECK_THROWS_WITH_AS(b.when(n, init, names, body({rows})),
-                       "kernel.cpp:12: error: the condition of 'when' is i32, not a scalar i1; note: reduce it with any or all",
+                       "kernel.cpp:12: error: a bound of 'loop' is f32[Query], not i32; note: cast it to i32",
                        UserError);
-  CHECK_THROWS_WITH_AS(b.apply(0, n, {}), "kernel.cpp:12: error: a score function is applied to nothing; note: give it the scores",
+  CHECK_THROWS_WITH_AS(b.over(key, -1, rows, init, names, body({rows})),
+                       "kernel.cpp:12: error: the bound of 'over' is f32[Query], not i32; note: cast it to i32",
+                       UserError);
+  CHECK_THROWS_WITH_AS(
+      b.when(n, init, names, body({rows})),
+      "kernel.cpp:12: error: the condition of 'when' is i32, not a scalar i1; note: reduce it with any or all",
+      UserError);
+  CHECK_THROWS_WITH_AS(b.apply(0, n, {}),
+                       "kernel.cpp:12: error: a score function is applied to nothing; note: give it the scores",
                        UserError);
 }

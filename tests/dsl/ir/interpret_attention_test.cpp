@@ -17,8 +17,10 @@ struct Shape {
 
 struct Call {
   Call(DType dtype, const Shape& s, bool token_major = false)
-      : q(dtype, s.batch, s.heads, s.queries, s.depth, token_major), k(dtype, s.batch, s.kv_heads, s.keys, s.depth, token_major),
-        v(dtype, s.batch, s.kv_heads, s.keys, s.columns, token_major), o(dtype, s.batch, s.heads, s.queries, s.columns, token_major),
+      : q(dtype, s.batch, s.heads, s.queries, s.depth, token_major),
+        k(dtype, s.batch, s.kv_heads, s.keys, s.depth, token_major),
+        v(dtype, s.batch, s.kv_heads, s.keys, s.columns, token_major),
+        o(dtype, s.batch, s.heads, s.queries, s.columns, token_major),
         lse(DType::f32, s.batch, s.heads, s.queries, 1) {
     q.randomise(11);
     k.randomise(12);
@@ -137,8 +139,8 @@ TEST_CASE("results do not depend on the number of threads, to the bit") {
 TEST_CASE("attention over 4096 tokens" * doctest::skip()) {
   Call call(DType::bf16, {4096, 4096, 8, 8, 1, 64, 64});
   const Kernel kernel = traced_attention({.dtype = DType::bf16, .mask = [](Builder& b, std::span<const Value> p) {
-    return b.binary(OpCode::ge, p[Function::k], b.constant(0));
-  }});
+                                            return b.binary(OpCode::ge, p[Function::k], b.constant(0));
+                                          }});
   const auto start = std::chrono::steady_clock::now();
   call.run(kernel);
   MESSAGE(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() << " s");

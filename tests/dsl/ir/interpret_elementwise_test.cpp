@@ -38,7 +38,9 @@ Tile run(OpCode code, DType result, const T&... operands) {
   return elementwise(code, result, list);
 }
 
-bool same(float a, float b) { return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)); }
+bool same(float a, float b) {
+  return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+}
 
 void check_floats(const Tile& tile, const std::vector<float>& wanted) {
   REQUIRE(tile.elements() == static_cast<std::int64_t>(wanted.size()));
@@ -142,9 +144,11 @@ TEST_CASE("logic and selection") {
   check_integers(run(OpCode::logical_and, DType::i1, a, b), {0, 0, 0, 1});
   check_integers(run(OpCode::logical_or, DType::i1, a, b), {0, 1, 1, 1});
   check_integers(run(OpCode::logical_not, DType::i1, a), {1, 1, 0, 0});
-  check_floats(run(OpCode::select, DType::f32, a, floats({1, 2, 3, 4}), Tile::number(DType::f32, -inf)), {-inf, -inf, 3, 4});
+  check_floats(run(OpCode::select, DType::f32, a, floats({1, 2, 3, 4}), Tile::number(DType::f32, -inf)),
+               {-inf, -inf, 3, 4});
   check_integers(run(OpCode::select, DType::i32, a, integers({1, 2, 3, 4}), integers({5, 6, 7, 8})), {5, 6, 3, 4});
-  check_floats(run(OpCode::select, DType::f32, Tile::number(DType::i1, 1), floats({qnan, 2}), floats({5, 6})), {qnan, 2});
+  check_floats(run(OpCode::select, DType::f32, Tile::number(DType::i1, 1), floats({qnan, 2}), floats({5, 6})),
+               {qnan, 2});
 }
 
 TEST_CASE("casts truncate, saturate and round to nearest even") {
@@ -153,7 +157,8 @@ TEST_CASE("casts truncate, saturate and round to nearest even") {
   check_floats(run(OpCode::cast, DType::f32, integers({0, 1}, kRow, DType::i1)), {0, 1});
   check_integers(run(OpCode::cast, DType::i32, integers({0, 1}, kRow, DType::i1)), {0, 1});
   check_floats(run(OpCode::cast, DType::f32, integers({16777217, least})), {16777216.0f, -0x1p31f});
-  check_floats(run(OpCode::cast, DType::bf16, floats({1 + 0x1p-8f, 1 + 0x1.8p-7f, 0x1.ffp127f, qnan})), {1, 1 + 0x1p-6f, inf, qnan});
+  check_floats(run(OpCode::cast, DType::bf16, floats({1 + 0x1p-8f, 1 + 0x1.8p-7f, 0x1.ffp127f, qnan})),
+               {1, 1 + 0x1p-6f, inf, qnan});
   check_floats(run(OpCode::cast, DType::f16, floats({1 + 0x1p-11f, 65519, 65520, 0x1p-25f, 0x1.8p-25f, -0x1p-26f})),
                {1, 65504, inf, 0, 0x1p-24f, -0.0f});
 }
@@ -205,8 +210,9 @@ TEST_CASE("rounding goes to the nearest neighbour, and to the even one from half
       const std::uint16_t high = static_cast<std::uint16_t>(low + 1);
       const double a = load_element(&low, dtype, 0), b = load_element(&high, dtype, 0);
       const auto middle = static_cast<float>((a + b) / 2);  // exact: one bit more than 16-bit floats have
-      const bool right = round(dtype, middle) == (low % 2 ? high : low) && round(dtype, std::nextafter(middle, -inf)) == low &&
-                         round(dtype, std::nextafter(middle, inf)) == high && round(dtype, -middle) == (0x8000 | round(dtype, middle));
+      const bool right =
+          round(dtype, middle) == (low % 2 ? high : low) && round(dtype, std::nextafter(middle, -inf)) == low &&
+          round(dtype, std::nextafter(middle, inf)) == high && round(dtype, -middle) == (0x8000 | round(dtype, middle));
       if (!right) FAIL(low);
     }
   }

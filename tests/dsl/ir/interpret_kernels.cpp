@@ -5,15 +5,17 @@
 namespace tessera::ir::test {
 namespace {
 
-const Axis kQuery = Axis::named("Query"), kKey = Axis::named("Key"), kDepth = Axis::named("Depth"), kValue = Axis::named("Value");
+const Axis kQuery = Axis::named("Query"), kKey = Axis::named("Key"), kDepth = Axis::named("Depth"),
+           kValue = Axis::named("Value");
 constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453, kInf = std::numeric_limits<double>::infinity();
 const std::vector<std::string> kState = {"row_max", "row_sum", "acc"};
 
 void add_params(Kernel& kernel, DType dtype) {
   kernel.grid = {kQuery, Axis::named("Head"), Axis::named("Batch")};
-  kernel.params = {{"q", ParamKind::input, dtype, {kQuery, kDepth}, 2}, {"k", ParamKind::input, dtype, {kKey, kDepth}, 2},
-                   {"v", ParamKind::input, dtype, {kKey, kValue}, 2},   {"o", ParamKind::output, dtype, {kQuery, kValue}, 2},
-                   {"lse", ParamKind::output, DType::f32, {kQuery}, 1}, {"scale", ParamKind::scalar, DType::f32, {}, 0}};
+  kernel.params = {
+      {"q", ParamKind::input, dtype, {kQuery, kDepth}, 2}, {"k", ParamKind::input, dtype, {kKey, kDepth}, 2},
+      {"v", ParamKind::input, dtype, {kKey, kValue}, 2},   {"o", ParamKind::output, dtype, {kQuery, kValue}, 2},
+      {"lse", ParamKind::output, DType::f32, {kQuery}, 1}, {"scale", ParamKind::scalar, DType::f32, {}, 0}};
 }
 
 // The running softmax: state after scores x, whose product with v the caller makes. Dims are as the axes' extents are.
@@ -33,7 +35,8 @@ Value number(Builder& b, double x) { return b.constant(x, Type::scalar(DType::f3
 
 Value scaled(Builder& b, Value scores) { return b.mul(scores, b.mul(b.scalar(5, DType::f32), number(b, kLog2e))); }
 
-void finish(Builder& b, std::span<const Value> state, DType dtype, std::span<const Value> at_o, std::span<const Value> at_lse) {
+void finish(Builder& b, std::span<const Value> state, DType dtype, std::span<const Value> at_o,
+            std::span<const Value> at_lse) {
   const Value live = b.binary(OpCode::gt, state[1], number(b, 0));
   const Value mean = b.select(live, b.binary(OpCode::div, state[2], state[1]), number(b, 0));
   b.store(3, b.cast(mean, dtype), at_o);
@@ -115,10 +118,13 @@ class PlacedAttention {
     return value;
   }
   Value ring(const char* name, Axis row, int rows, Axis column, int stages) {
-    return alloc(name, {.kind = TypeKind::shared, .dtype = DType::bf16, .dims = {{row, rows}, {column, kColumns}}, .stages = stages});
+    return alloc(
+        name,
+        {.kind = TypeKind::shared, .dtype = DType::bf16, .dims = {{row, rows}, {column, kColumns}}, .stages = stages});
   }
   Value barrier(const char* name, int arrivals, int stages) {
-    return alloc(name, {.kind = TypeKind::barrier, .dtype = DType::i32, .dims = {}, .stages = stages, .arrivals = arrivals});
+    return alloc(name,
+                 {.kind = TypeKind::barrier, .dtype = DType::i32, .dims = {}, .stages = stages, .arrivals = arrivals});
   }
   void alloc_all() {
     qs_ = ring("qs", kQuery, 2 * kRows, kDepth, 1);
@@ -145,7 +151,9 @@ class PlacedAttention {
     view.stages = 1;
     return b.append_value(OpCode::slot, {ring, ticket}, view);
   }
-  static void wait(Builder& b, Value barrier, Value ticket, int back = 0) { b.append(OpCode::wait, {barrier, ticket}).index = back; }
+  static void wait(Builder& b, Value barrier, Value ticket, int back = 0) {
+    b.append(OpCode::wait, {barrier, ticket}).index = back;
+  }
   static void expect(Builder& b, Value barrier, Value ticket, int bytes) {
     b.append(OpCode::expect, {barrier, ticket}).number = bytes;
   }
@@ -219,9 +227,9 @@ class PlacedAttention {
     view.dims[0].extent = kRows;
     const Value qv = b.append_value(OpCode::rows, {slot(b, qs_, zero_), first}, view);
     b.block().ops.back().axis = kQuery;
-    const std::vector<Value> init = {
-        b.constant(-1e30, Type::tile(DType::f32, {{kQuery, kRows}})), b.constant(0, Type::tile(DType::f32, {{kQuery, kRows}})),
-        b.constant(0, Type::tile(DType::f32, {{kQuery, kRows}, {kValue, kColumns}}))};
+    const std::vector<Value> init = {b.constant(-1e30, Type::tile(DType::f32, {{kQuery, kRows}})),
+                                     b.constant(0, Type::tile(DType::f32, {{kQuery, kRows}})),
+                                     b.constant(0, Type::tile(DType::f32, {{kQuery, kRows}, {kValue, kColumns}}))};
     const auto body = [&](Builder& in, std::span<const Value> args) -> std::vector<Value> {
       const Value n = args[0];
       const Softmax s = softmax(in, scores(in, qv, n, n), args.subspan(1));

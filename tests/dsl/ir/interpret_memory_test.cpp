@@ -75,7 +75,8 @@ TEST_CASE("strides may be zero or negative, and leading dims are picked by index
   m.view.data = m.data.data() + 3;
   CHECK(values_of(load(m.at(0, 0), {{kRow, 2}, {kColumn, 4}})) == std::vector<float>{3, 2, 1, 0, 3, 2, 1, 0});
   const View cube = View::contiguous(m.data.data(), DType::f32, {3, 2, 2});
-  CHECK(values_of(load({&cube, &kAxes, {2}, {0, 0}, {}, 0}, {{kRow, 2}, {kColumn, 2}})) == std::vector<float>{8, 9, 10, 11});
+  CHECK(values_of(load({&cube, &kAxes, {2}, {0, 0}, {}, 0}, {{kRow, 2}, {kColumn, 2}})) ==
+        std::vector<float>{8, 9, 10, 11});
 }
 
 TEST_CASE("a store leaves alone what lies outside, and rounds to the tensor's dtype") {

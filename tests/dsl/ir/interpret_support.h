@@ -20,9 +20,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 class Tensor {
  public:
   // token_major: memory is [batch, token, head, column], as projections leave it.
-  Tensor(DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t tokens, std::int64_t columns, bool token_major = false)
+  Tensor(DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t tokens, std::int64_t columns,
+         bool token_major = false)
       : dtype_(dtype), shape_{batch, heads, tokens, columns} {
-    const std::int64_t row = columns + 3;  // padding after each row, and guard rows after each head and around everything
+    const std::int64_t row =
+        columns + 3;  // padding after each row, and guard rows after each head and around everything
     const std::int64_t per_token = token_major ? row * heads : row;
     const std::int64_t per_head = token_major ? row : row * (tokens + 2);
     const std::int64_t per_batch = token_major ? per_token * (tokens + 2) : per_head * heads;
@@ -106,8 +108,8 @@ struct Errors {
 };
 
 // Largest errors of `o` and `lse` against attention in fp64. live(b, h, q, k): may q attend to k.
-inline Errors attention_errors(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o, const Tensor& lse, double scale,
-                               const std::function<bool(int, int, int, int)>& live) {
+inline Errors attention_errors(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o, const Tensor& lse,
+                               double scale, const std::function<bool(int, int, int, int)>& live) {
   Errors errors;
   const std::int64_t group = k.heads() ? q.heads() / k.heads() : 1;
   std::vector<double> scores(static_cast<std::size_t>(k.tokens())), sums(static_cast<std::size_t>(v.columns()));
@@ -130,7 +132,8 @@ inline Errors attention_errors(const Tensor& q, const Tensor& k, const Tensor& v
         }
         if (total == 0) {
           errors.empty_rows_right = errors.empty_rows_right && lse.at(b, h, i, 0) == -kInfinity;
-          for (int c = 0; c < v.columns(); ++c) errors.empty_rows_right = errors.empty_rows_right && o.at(b, h, i, c) == 0;
+          for (int c = 0; c < v.columns(); ++c)
+            errors.empty_rows_right = errors.empty_rows_right && o.at(b, h, i, c) == 0;
           continue;
         }
         const double lse_error = std::fabs(lse.at(b, h, i, 0) - (top + std::log(total)));

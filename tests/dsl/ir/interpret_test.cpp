@@ -11,14 +11,17 @@ using namespace tessera::ir::test;
 
 namespace {
 
-const Axis kRow = Axis::named("Row"), kColumn = Axis::named("Column"), kInner = Axis::named("Inner"), kHead = Axis::named("Head");
+const Axis kRow = Axis::named("Row"), kColumn = Axis::named("Column"), kInner = Axis::named("Inner"),
+           kHead = Axis::named("Head");
 
 Param tensor(const char* name, ParamKind kind, DType dtype, std::vector<Axis> axes) {
   const int rank = static_cast<int>(axes.size());
   return {name, kind, dtype, std::move(axes), rank};
 }
 
-View view(std::vector<float>& data, std::vector<std::int64_t> shape) { return View::contiguous(data.data(), DType::f32, std::move(shape)); }
+View view(std::vector<float>& data, std::vector<std::int64_t> shape) {
+  return View::contiguous(data.data(), DType::f32, std::move(shape));
+}
 View view(std::vector<std::int32_t>& data, std::vector<std::int64_t> shape) {
   return View::contiguous(data.data(), DType::i32, std::move(shape));
 }
@@ -59,7 +62,8 @@ TEST_CASE("loops carry values; a loop without trips gives its initial ones") {
 
 TEST_CASE("carried values may be exchanged") {
   const auto out = run(1, [](Builder& b) {
-    const std::vector<Value> init = {b.constant(1, Type::tile(DType::i32, {{kRow, 1}})), b.constant(2, Type::tile(DType::i32, {{kRow, 1}}))};
+    const std::vector<Value> init = {b.constant(1, Type::tile(DType::i32, {{kRow, 1}})),
+                                     b.constant(2, Type::tile(DType::i32, {{kRow, 1}}))};
     const auto end = b.loop(b.constant(0), b.constant(3), init, {}, [](Builder&, std::span<const Value> args) {
       return std::vector<Value>{args[2], args[1]};
     });
@@ -95,7 +99,8 @@ TEST_CASE("nested loops, and values of outer regions inside inner ones") {
 
 TEST_CASE("scalars and tables") {
   std::vector<std::int32_t> table = {10, 20, 30};
-  const std::vector<Param> params = {{"t", ParamKind::table, DType::i32, {}, 1}, {"n", ParamKind::scalar, DType::i32, {}, 0}};
+  const std::vector<Param> params = {{"t", ParamKind::table, DType::i32, {}, 1},
+                                     {"n", ParamKind::scalar, DType::i32, {}, 0}};
   const auto out = run(
       5,
       [](Builder& b) {
@@ -112,7 +117,8 @@ TEST_CASE("a tiled matrix product with tails, over a grid of tiles") {
   kernel.stage = Stage::tiled;
   kernel.grid = {kRow, kColumn};
   kernel.grid_tiles = {{kRow, 16}, {kColumn, 8}};
-  kernel.params = {tensor("a", ParamKind::input, DType::f32, {kRow, kInner}), tensor("b", ParamKind::input, DType::f32, {kInner, kColumn}),
+  kernel.params = {tensor("a", ParamKind::input, DType::f32, {kRow, kInner}),
+                   tensor("b", ParamKind::input, DType::f32, {kInner, kColumn}),
                    tensor("c", ParamKind::output, DType::f32, {kRow, kColumn})};
   Builder b(kernel, kernel.entry);
   const Value row = b.mul(b.program_id(kRow), 16), column = b.mul(b.program_id(kColumn), 8);
@@ -135,7 +141,8 @@ TEST_CASE("a tiled matrix product with tails, over a grid of tiles") {
   for (int i = 0; i < m; ++i) {
     for (int j = 0; j < n; ++j) {
       float wanted = 0;
-      for (int l = 0; l < k; ++l) wanted += x[static_cast<std::size_t>(i * k + l)] * y[static_cast<std::size_t>(l * n + j)];
+      for (int l = 0; l < k; ++l)
+        wanted += x[static_cast<std::size_t>(i * k + l)] * y[static_cast<std::size_t>(l * n + j)];
       if (z[static_cast<std::size_t>(i * n + j)] != wanted) FAIL(i << " " << j);
     }
   }
@@ -145,7 +152,8 @@ TEST_CASE("reductions over a looped axis see its elements only, whatever the til
   Kernel kernel;
   kernel.name = "lowest";
   kernel.grid = {kRow, kHead};
-  kernel.params = {tensor("x", ParamKind::input, DType::f32, {kRow, kColumn}), tensor("y", ParamKind::output, DType::f32, {kRow})};
+  kernel.params = {tensor("x", ParamKind::input, DType::f32, {kRow, kColumn}),
+                   tensor("y", ParamKind::output, DType::f32, {kRow})};
   Builder b(kernel, kernel.entry);
   const Value init = b.constant(-kInfinity, Type::tile(DType::f32, {{kRow}}));
   const Value top = b.over(kColumn, -1, {}, {&init, 1}, {}, [&](Builder& in, std::span<const Value> args) {
@@ -166,7 +174,8 @@ TEST_CASE("loops over tiles nest, and know where they are") {
   Kernel kernel;
   kernel.name = "nested";
   kernel.grid = {kRow};
-  kernel.params = {tensor("y", ParamKind::output, DType::i32, {kRow}), tensor("x", ParamKind::input, DType::i32, {kColumn, kInner})};
+  kernel.params = {tensor("y", ParamKind::output, DType::i32, {kRow}),
+                   tensor("x", ParamKind::input, DType::i32, {kColumn, kInner})};
   Builder b(kernel, kernel.entry);
   const Value zero = b.constant(0, Type::tile(DType::i32, {{kRow}}));
   const Value sum = b.over(kColumn, -1, {}, {&zero, 1}, {}, [&](Builder& outer, std::span<const Value> o) {
@@ -189,7 +198,8 @@ TEST_CASE("score functions see positions, lengths and values") {
   Kernel kernel;
   kernel.name = "scores";
   kernel.grid = {kRow, kHead};
-  kernel.params = {tensor("x", ParamKind::input, DType::i32, {kRow, kColumn}), tensor("y", ParamKind::output, DType::i32, {kRow})};
+  kernel.params = {tensor("x", ParamKind::input, DType::i32, {kRow, kColumn}),
+                   tensor("y", ParamKind::output, DType::i32, {kRow})};
   const int f = add_mask(kernel, [](Builder& fb, std::span<const Value> p) {
     const Value score = fb.graph().add_value(Type::scalar(DType::i32), "score");
     fb.graph().entry.args.push_back(score);
@@ -222,7 +232,8 @@ TEST_CASE("a function is evaluated at one point, with its own tables") {
   Builder b(graph, graph.entry);
   const Value same = b.binary(OpCode::eq, b.gather(0, DType::i32, {&p[0], 1}), b.gather(0, DType::i32, {&p[1], 1}));
   const Value near = b.binary(OpCode::le, b.sub(p[0], p[1]), b.scalar(1, DType::i32));
-  const Value value = b.select(b.binary(OpCode::logical_and, same, near), p[6], b.constant(-1, Type::scalar(DType::f32)));
+  const Value value =
+      b.select(b.binary(OpCode::logical_and, same, near), p[6], b.constant(-1, Type::scalar(DType::f32)));
   b.yield({&value, 1});
   std::vector<std::int32_t> doc = {0, 0, 0, 1, 1};
   const std::vector<Argument> tables = {view(doc, {5}), 1.0};
@@ -257,7 +268,8 @@ TEST_CASE("a placed kernel without roles is its entry block") {
   kernel.grid = {kRow, kHead};
   kernel.grid_tiles = {{kRow, 64}, {kHead, 1}};
   kernel.threads = 128;
-  kernel.params = {tensor("x", ParamKind::input, DType::f32, {kRow}), tensor("y", ParamKind::output, DType::f32, {kRow})};
+  kernel.params = {tensor("x", ParamKind::input, DType::f32, {kRow}),
+                   tensor("y", ParamKind::output, DType::f32, {kRow})};
   Builder b(kernel, kernel.entry);
   const Value row = b.mul(b.program_id(kRow), 64);
   const Value x = b.load(0, Type::tile(DType::f32, {{kRow, 64}}), {&row, 1});

@@ -100,7 +100,8 @@ TEST_CASE("a coordinate is the sum of what its parts contribute") {
                                                       layout.part_at(axis, Part::lane, lane) +
                                                       layout.part_at(axis, Part::warp, warp));
     }
-    REQUIRE(layout.register_of({{query, layout.part_at(query, Part::reg, reg)}, {key, layout.part_at(key, Part::reg, reg)}}) == reg);
+    REQUIRE(layout.register_of(
+                {{query, layout.part_at(query, Part::reg, reg)}, {key, layout.part_at(key, Part::reg, reg)}}) == reg);
   });
   CHECK(layout.register_of({{query, 4}}) == -1);
 }

@@ -21,7 +21,10 @@ void round_trip(const std::string& text) {
 }  // namespace
 
 TEST_CASE("traced kernels read back") {
-  round_trip(test::traced(R"(
+  round_trip(test::traced(R"(function @1 softcap(q, k, head, batch, query_length, key_length, score: f32) {
+  %0 = tanh %score : f32
+  yield %0
+}
 %0 = load q : bf16[Query, Depth]
 %1 = constant -1e+30 : f32[Query]
 %2 = length Key : i32
@@ -31,7 +34,7 @@ TEST_CASE("traced kernels read back") {
   %6 = dot Depth %0, %5 : f32[Query, Key]
   %7 = scalar scale : f32
   %8 = mul %6, %7 : f32[Query, Key]
-  %9 = apply @0 %t, %8 : f32[Query, Key]
+  %9 = apply @1 %t, %8 : f32[Query, Key]
   %10 = allowed @0 %t : i1[Query, Key]
   %11 = allowed %t : i1[Query, Key]
   %12 = position Key(%t) : i32[Key]
@@ -128,8 +131,9 @@ role @1 {
 }
 
 TEST_CASE("names come back as the user's, numbers as nothing") {
-  Kernel k = parse("kernel f traced grid() {\n  %n = length Key : i32\n  %n.1 = length Key : i32\n  %7 = length Key : i32\n"
-                   "  %c4 = constant 4 : i32\n  %c5 = constant 4 : i32\n}\n");
+  Kernel k = parse(
+      "kernel f traced grid() {\n  %n = length Key : i32\n  %n.1 = length Key : i32\n  %7 = length Key : i32\n"
+      "  %c4 = constant 4 : i32\n  %c5 = constant 4 : i32\n}\n");
   CHECK(k.name_of(k.entry.ops[0].results[0]) == "n");
   CHECK(k.name_of(k.entry.ops[1].results[0]) == "n");
   CHECK(k.name_of(k.entry.ops[2].results[0]) == "");
@@ -140,8 +144,9 @@ TEST_CASE("names come back as the user's, numbers as nothing") {
 }
 
 TEST_CASE("parameters of one name stay apart") {
-  std::string text = "kernel f traced grid() {\n  param doc: table i32 rank 1\n  param doc.1: table i32 rank 2\n"
-                     "  %0 = length Key : i32\n  %1 = gather doc.1(%0, %0) : i32\n}\n";
+  std::string text =
+      "kernel f traced grid() {\n  param doc: table i32 rank 1\n  param doc.1: table i32 rank 2\n"
+      "  %0 = length Key : i32\n  %1 = gather doc.1(%0, %0) : i32\n}\n";
   Kernel k = parse(text);
   CHECK(k.params[1].name == "doc");
   CHECK(k.entry.ops[1].index == 1);
@@ -165,7 +170,8 @@ TEST_CASE("a function alone reads back") {
 }
 
 TEST_CASE("numbers of all sizes read back as the same double") {
-  for (const char* number : {"0", "-0", "1", "0.1", "1.442695", "-1e+30", "1e-45", "3.4028234663852886e+38", "inf", "-inf", "nan"}) {
+  for (const char* number :
+       {"0", "-0", "1", "0.1", "1.442695", "-1e+30", "1e-45", "3.4028234663852886e+38", "inf", "-inf", "nan"}) {
     std::string text = fmt::format("kernel f traced grid() {{\n  %0 = constant {} : f32\n}}\n", number);
     CHECK(print(parse(text)) == text);
   }
@@ -183,11 +189,13 @@ TEST_CASE("complaints say where, what was expected and what was found") {
       {"kernel f traced grid() {\n  %0 = neg %x : f32\n}", "t.ir:2: error: column 12: value %x is not defined here"},
       {"kernel f traced grid() {\n  %0 = length Key\n}", "t.ir:3: error: column 1: expected ':', found '}'"},
       {"kernel f traced grid() {\n  %0 = length Key : i64\n}",
-       "t.ir:2: error: column 21: expected a type, found 'i64'; note: use one of i1, i32, f16, bf16, f32, tile, shared, view, barrier"},
+       "t.ir:2: error: column 21: expected a type, found 'i64'; note: use one of i1, i32, f16, bf16, f32, tile, "
+       "shared, view, barrier"},
       {"kernel f traced grid() {\n  %0 = length Key : i32\n  %0 = length Key : i32\n}",
        "t.ir:3: error: column 3: value %0 is defined twice"},
       {"kernel f traced grid() {\n  %0 = load q : f32\n}", "t.ir:2: error: column 13: there is no parameter 'q'"},
-      {"kernel f traced grid() {\n  %0 = constant x : f32\n}", "t.ir:2: error: column 17: expected a number, found 'x'"},
+      {"kernel f traced grid() {\n  %0 = constant x : f32\n}",
+       "t.ir:2: error: column 17: expected a number, found 'x'"},
       {"kernel f traced grid() {\n  %0 = constant 1e999 : f32\n}", "t.ir:2: error: column 17: '1e999' is not a number"},
       {"kernel f traced grid() {\n  %0, %1 = length Key : i32\n}", "t.ir:2: error: column 7: 'length' has one result"},
       {"kernel f traced grid() {\n  param q: on f32\n}",
@@ -199,9 +207,11 @@ TEST_CASE("complaints say where, what was expected and what was found") {
       {"kernel f placed grid() {\n  %0 = constant 0 : f32 #1\n}",
        "t.ir:2: error: column 25: layout #1 is not listed, there are 0"},
       {"kernel f traced grid() {\n  over Key (%x = %x) {\n", "t.ir:2: error: column 18: value %x is not defined here"},
-      {"kernel f traced grid() {\n  over Key {\n    yield\n  }\n}", "t.ir:3: error: column 5: expected '^', found 'yield'"},
+      {"kernel f traced grid() {\n  over Key {\n    yield\n  }\n}",
+       "t.ir:3: error: column 5: expected '^', found 'yield'"},
       {"kernel f traced grid() {\n}\n}", "t.ir:3: error: column 1: expected the end of the text, found '}'"},
-      {"kernel f traced grid() {\n  %0 = length Key : i32\n", "t.ir:3: error: column 1: expected an operation, found the end of the text"},
+      {"kernel f traced grid() {\n  %0 = length Key : i32\n",
+       "t.ir:3: error: column 1: expected an operation, found the end of the text"},
       {"kernel f traced grid() {\n  $\n}", "t.ir:2: error: column 3: expected an operation, found '$'"},
   };
   for (const Row& row : rows) {
@@ -211,7 +221,8 @@ TEST_CASE("complaints say where, what was expected and what was found") {
 }
 
 TEST_CASE("values end with their region") {
-  CHECK_THROWS_WITH_AS(parse("kernel f traced grid() {\n  over Key {\n    ^(%t: tile Key)\n    %x = length Key : i32\n    yield\n  }\n"
-                             "  %1 = neg %x : i32\n}\n"),
-                       "<text>:7: error: column 12: value %x is not defined here", UserError);
+  CHECK_THROWS_WITH_AS(
+      parse("kernel f traced grid() {\n  over Key {\n    ^(%t: tile Key)\n    %x = length Key : i32\n    yield\n  }\n"
+            "  %1 = neg %x : i32\n}\n"),
+      "<text>:7: error: column 12: value %x is not defined here", UserError);
 }

@@ -12,8 +12,8 @@ using namespace tessera;
 using namespace tessera::ir;
 
 namespace {
-const Axis query = Axis::named("Query"), head = Axis::named("Head"), batch = Axis::named("Batch"), key = Axis::named("Key"),
-           depth = Axis::named("Depth");
+const Axis query = Axis::named("Query"), head = Axis::named("Head"), batch = Axis::named("Batch"),
+           key = Axis::named("Key"), depth = Axis::named("Depth");
 
 Kernel empty(Stage stage = Stage::traced) {
   Kernel k;

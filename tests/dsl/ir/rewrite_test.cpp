@@ -93,7 +93,8 @@ TEST_CASE("values that were never mapped are noticed") {
   Kernel from = parse(test::tiled(kLoop));
   Kernel to = like(from);
   Rewriter r(from, to, [](Rewriter&, const Op& op, Builder&) { return op.code == OpCode::length; });
-  CHECK_THROWS_WITH_AS(r.run(), "internal error in tessera (please report it): a rewrite uses value 1 '' before it was mapped",
+  CHECK_THROWS_WITH_AS(r.run(),
+                       "internal error in tessera (please report it): a rewrite uses value 1 '' before it was mapped",
                        InternalError);
 }
 

@@ -19,15 +19,16 @@ TEST_CASE("dtypes have sizes and names that read back") {
     int bytes;
     bool is_float;
   };
-  for (const Row& row : {Row{DType::i1, "i1", 1, false}, Row{DType::i32, "i32", 4, false}, Row{DType::f16, "f16", 2, true},
-                         Row{DType::bf16, "bf16", 2, true}, Row{DType::f32, "f32", 4, true}}) {
+  for (const Row& row :
+       {Row{DType::i1, "i1", 1, false}, Row{DType::i32, "i32", 4, false}, Row{DType::f16, "f16", 2, true},
+        Row{DType::bf16, "bf16", 2, true}, Row{DType::f32, "f32", 4, true}}) {
     CHECK(name_of(row.dtype) == row.name);
     CHECK(dtype_named(row.name) == row.dtype);
     CHECK(bytes_of(row.dtype) == row.bytes);
     CHECK(is_float(row.dtype) == row.is_float);
   }
-  CHECK_THROWS_WITH_AS(dtype_named("f64"), "error: there is no element type 'f64'; note: use one of i1, i32, f16, bf16, f32",
-                       UserError);
+  CHECK_THROWS_WITH_AS(dtype_named("f64"),
+                       "error: there is no element type 'f64'; note: use one of i1, i32, f16, bf16, f32", UserError);
 }
 
 TEST_CASE("axes of one name are one axis") {
@@ -72,9 +73,10 @@ TEST_CASE("broadcasting is by name, left axes first") {
   CHECK(broadcast_dims(a, b) == std::vector<Dim>{{query, 4}, {key, 8}});
   CHECK(broadcast_dims(b, a) == b);
   CHECK(broadcast_dims({}, b) == b);
-  CHECK_THROWS_WITH_AS(broadcast_dims(a, {{query, 5}}),
-                       "internal error in tessera (please report it): axis Query is 4 elements on one side and 5 on the other",
-                       InternalError);
+  CHECK_THROWS_WITH_AS(
+      broadcast_dims(a, {{query, 5}}),
+      "internal error in tessera (please report it): axis Query is 4 elements on one side and 5 on the other",
+      InternalError);
 }
 
 TEST_CASE("extents are looked up by axis") {
@@ -85,7 +87,8 @@ TEST_CASE("extents are looked up by axis") {
   CHECK(t.find(depth) == nullptr);
   CHECK(t.elements() == 32);
   CHECK(Type::scalar(DType::f32).elements() == 1);
-  CHECK_THROWS_WITH_AS(t.extent(depth), "internal error in tessera (please report it): bf16[Query:4, Key:8] has no axis Depth",
+  CHECK_THROWS_WITH_AS(t.extent(depth),
+                       "internal error in tessera (please report it): bf16[Query:4, Key:8] has no axis Depth",
                        InternalError);
 }
 

@@ -28,8 +28,10 @@ TEST_CASE("every op is legal in the stages of the table, and only there") {
   traced.grid_tiles = {{traced.grid[0], 64}, {traced.grid[1], 1}};
   CHECK(reason(traced, Stage::tiled) == "op 'over': is not an op of stage tiled");
   CHECK(reason(traced, Stage::traced) == "a traced kernel has grid tiles");
-  CHECK(reason(parse(test::tiled("%0 = alloc : barrier<1 x1>")), Stage::tiled) == "op 'alloc': is not an op of stage tiled");
-  CHECK(reason(parse(test::traced("%0 = iota Key : i32[Key]")), Stage::traced) == "op 'iota': is not an op of stage traced");
+  CHECK(reason(parse(test::tiled("%0 = alloc : barrier<1 x1>")), Stage::tiled) ==
+        "op 'alloc': is not an op of stage tiled");
+  CHECK(reason(parse(test::traced("%0 = iota Key : i32[Key]")), Stage::traced) ==
+        "op 'iota': is not an op of stage traced");
 }
 
 TEST_CASE("extents are absent while traced, and bound from tiled on") {
@@ -50,17 +52,21 @@ TEST_CASE("layouts are absent until placed, and there they cover the tile") {
   Kernel early = parse(test::placed("%0 = constant 0 : f32[Query:64] #1"));
   CHECK(legal(early, Stage::placed) == "");
   CHECK(reason(early, Stage::tiled) ==
-        "op 'constant': f32[Query:64] {reg 2*Query:8 | lane 4 8*Query:1 | warp 4*Query:16} has a layout before stage placed");
+        "op 'constant': f32[Query:64] {reg 2*Query:8 | lane 4 8*Query:1 | warp 4*Query:16} has a layout before stage "
+        "placed");
   CHECK(placed("%0 = constant 0 : f32[Query:64]") == "op 'constant': f32[Query:64] has no layout");
   CHECK(placed("%0 = constant 0 : f32 #1") == "op 'constant': a scalar has a layout");
   CHECK(placed("%0 = constant 0 : f32[Query:128] #1") ==
-        "op 'constant': the layout of f32[Query:128] {reg 2*Query:8 | lane 4 8*Query:1 | warp 4*Query:16} reaches 64 elements of "
+        "op 'constant': the layout of f32[Query:128] {reg 2*Query:8 | lane 4 8*Query:1 | warp 4*Query:16} reaches 64 "
+        "elements of "
         "axis Query, must reach 128");
   CHECK(placed("%0 = constant 0 : f32[Query:64] #0") ==
-        "op 'constant': f32[Query:64] {reg 2*Key:1 2*Query:8 16*Key:8 | lane 4*Key:2 8*Query:1 | warp 4*Query:16} is laid out "
+        "op 'constant': f32[Query:64] {reg 2*Key:1 2*Query:8 16*Key:8 | lane 4*Key:2 8*Query:1 | warp 4*Query:16} is "
+        "laid out "
         "along Key, which it lacks");
   CHECK(placed("layout #3 {reg 2*Query:32 | lane 32*Query:1 | warp}\n%0 = constant 0 : f32[Query:64] #3") ==
-        "op 'constant': f32[Query:64] {reg 2*Query:32 | lane 32*Query:1 | warp} is laid out over 32 lanes and 1 warps, must be "
+        "op 'constant': f32[Query:64] {reg 2*Query:32 | lane 32*Query:1 | warp} is laid out over 32 lanes and 1 warps, "
+        "must be "
         "32 and 4");
 }
 
@@ -69,8 +75,10 @@ TEST_CASE("elementwise operands and reductions stay within a thread") {
                "%2 = sub %0, %1 : f32[Query:64, Key:128] #0") == "");
   CHECK(placed("%0 = constant 0 : f32[Query:64] #1\n%1 = constant 0 : f32[Key:128] #2\n"
                "%2 = sub %0, %1 : f32[Query:64, Key:128] #0") == "");
-  CHECK(placed("layout #3 {reg | lane 32*Query:1 | warp 2*Query:32 2}\n%0 = constant 0 : f32[Query:64] #3\n%1 = neg %0 : f32[Query:64] #1") ==
-        "op 'neg': f32[Query:64] {reg | lane 32*Query:1 | warp 2*Query:32 2} and f32[Query:64] {reg 2*Query:8 | lane 4 8*Query:1 | "
+  CHECK(placed("layout #3 {reg | lane 32*Query:1 | warp 2*Query:32 2}\n%0 = constant 0 : f32[Query:64] #3\n%1 = neg %0 "
+               ": f32[Query:64] #1") ==
+        "op 'neg': f32[Query:64] {reg | lane 32*Query:1 | warp 2*Query:32 2} and f32[Query:64] {reg 2*Query:8 | lane 4 "
+        "8*Query:1 | "
         "warp 4*Query:16} are in different threads or registers");
   CHECK(placed("layout #3 {reg | lane 32*Query:1 | warp 2*Query:32 2}\n%0 = constant 0 : f32[Query:64, Key:128] #0\n"
                "%1 = reduce_sum Key %0 : f32[Query:64] #3")
@@ -81,12 +89,14 @@ TEST_CASE("elementwise operands and reductions stay within a thread") {
 
 TEST_CASE("products are waited for before use") {
   std::string product =
-      "%c0 = constant 0 : i32\n%ks = alloc : shared<bf16[Key:128, Depth:64] x1>\n%qs = alloc : shared<bf16[Query:64, Depth:64] x1>\n"
+      "%c0 = constant 0 : i32\n%ks = alloc : shared<bf16[Key:128, Depth:64] x1>\n%qs = alloc : shared<bf16[Query:64, "
+      "Depth:64] x1>\n"
       "%0 = slot %qs, %c0 : view<bf16[Query:64, Depth:64]>\n%1 = slot %ks, %c0 : view<bf16[Key:128, Depth:64]>\n"
       "%2 = mma Depth %0, %1 : f32[Query:64, Key:128] #0\n";
   CHECK(placed(product + "mma_commit\n%3 = mma_wait 0 %2\n%4 = neg %3 : f32[Query:64, Key:128] #0") == "");
   CHECK(placed(product + "%3 = mma Depth %0, %1, %2 : f32[Query:64, Key:128] #0\n%4 = mma_wait 0 %3") == "");
-  CHECK(placed(product + "%3 = neg %2 : f32[Query:64, Key:128] #0") == "op 'neg': uses a product that no mma_wait has waited for");
+  CHECK(placed(product + "%3 = neg %2 : f32[Query:64, Key:128] #0") ==
+        "op 'neg': uses a product that no mma_wait has waited for");
   CHECK(placed(product + "%5 = loop %c0 to %c0 (%4 = %2) {\n^(%i)\nyield %4\n}") ==
         "op 'loop': uses a product that no mma_wait has waited for");
 }

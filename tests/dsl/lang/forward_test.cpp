@@ -1,4 +1,6 @@
 // The library's forward attention as it is traced, and what the traced program computes.
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include <tessera/dsl/ir/interpret.h>
@@ -21,6 +23,13 @@ const Score slope = Score([](ScoreValue s, Position q, Position k, At at) {
                       return s - 0.125 * cast<f32>(abs(q - k)) * cast<f32>(at.head + 1);
                     }).named("slope");
 
+Problem only(std::function<bool(const Pair&)> allowed, std::function<double(const Pair&, double)> score = {}) {
+  Problem problem;
+  problem.allowed = std::move(allowed);
+  if (score) problem.score = std::move(score);
+  return problem;
+}
+
 // The traced kernel on the interpreter against attention in fp64.
 void computes(const Mask& mask, const Scores& scores, Problem problem, std::int64_t queries, std::int64_t keys) {
   TestTensor q(f16, {2, 3, queries, 16}), k(f16, {2, 3, keys, 16}), v(f16, {2, 3, keys, 24});
@@ -38,7 +47,8 @@ void computes(const Mask& mask, const Scores& scores, Problem problem, std::int6
 
   const bool bounded = !lengths.empty();
   const Traced traced = forward.trace<f16>(mask, scores, ForwardOptions{.lse = true, .key_lengths = bounded});
-  ForwardArgs<bound, f16> call{.q = q.view(), .k = k.view(), .v = v.view(), .o = o.view(), .lse = lse.view(), .scale = 0.25};
+  ForwardArgs<bound, f16> call{
+      .q = q.view(), .k = k.view(), .v = v.view(), .o = o.view(), .lse = lse.view(), .scale = 0.25, .key_lengths = {}};
   if (bounded) call.key_lengths = View::contiguous(lengths.data(), i32, {2});
   ir::interpret(traced.kernel, ir::bind(traced.kernel, arguments(call, traced.kernel)));
 
@@ -97,23 +107,28 @@ TEST_CASE("ops keep the line of the statement that made them") {
 
 TEST_CASE("the traced program computes attention") {
   computes(Mask(), {}, {}, 70, 65);
-  computes(causal, {}, {.allowed = [](const Pair& p) { return p.k <= p.q; }}, 65, 70);
+  computes(causal, {}, only([](const Pair& p) { return p.k <= p.q; }), 65, 70);
 }
 
 TEST_CASE("rows without a key are empty") {
   const Mask late = [](Position q, Position k) { return q >= 5 && k < q - 4; };
-  computes(late, {}, {.allowed = [](const Pair& p) { return p.q >= 5 && p.k < p.q - 4; }}, 9, 12);
+  computes(late, {}, only([](const Pair& p) { return p.q >= 5 && p.k < p.q - 4; }), 9, 12);
 }
 
 TEST_CASE("scores are applied left to right, between scale and mask") {
   auto capped = [](double s) { return 2 * std::tanh(s / 2); };
-  auto sloped = [](const Pair& p, double s) { return s - 0.125 * std::abs(static_cast<double>(p.q - p.k)) * (p.head + 1); };
+  auto sloped = [](const Pair& p, double s) {
+    return s - 0.125 * std::abs(static_cast<double>(p.q - p.k)) * (p.head + 1);
+  };
   auto live = [](const Pair& p) { return p.k <= p.q; };
-  computes(causal, {cap, slope}, {.allowed = live, .score = [=](const Pair& p, double s) { return sloped(p, capped(s)); }}, 33, 40);
-  computes(causal, {slope, cap}, {.allowed = live, .score = [=](const Pair& p, double s) { return capped(sloped(p, s)); }}, 33, 40);
+  computes(causal, {cap, slope}, only(live, [=](const Pair& p, double s) { return sloped(p, capped(s)); }), 33, 40);
+  computes(causal, {slope, cap}, only(live, [=](const Pair& p, double s) { return capped(sloped(p, s)); }), 33, 40);
 }
 
 TEST_CASE("keys past a batch's length do not exist") {
-  computes(Mask(), {}, {.key_lengths = {3, 40}}, 20, 40);
-  computes(causal, {}, {.allowed = [](const Pair& p) { return p.k <= p.q; }, .key_lengths = {0, 17}}, 20, 40);
+  Problem all = {}, live = only([](const Pair&p) { return p.k <= p.q; });
+  all.key_lengths = {3, 40};
+  live.key_lengths = {0, 17};
+  computes(Mask(), {}, all, 20, 40);
+  computes(causal, {}, live, 20, 40);
 }

@@ -27,7 +27,8 @@ void run(const Traced& traced, const Bound& call) {
 // ---- elementwise, with a scalar and a cast
 template <class Stage, DType T>
 struct ScaleArgs {
-  TESSERA_STRUCT(ScaleArgs, (In<Stage, f32, Row, Column>, x), (Out<Stage, T, Row, Column>, y), (Scalar<Stage, f32>, factor));
+  TESSERA_STRUCT(ScaleArgs, (In<Stage, f32, Row, Column>, x), (Out<Stage, T, Row, Column>, y),
+                 (Scalar<Stage, f32>, factor));
 };
 const auto rescale = kernel(grid<Row>, []<DType T>(ScaleArgs<traced, T> a) {
                        Tile<f32, Row, Column> x = load(a.x);
@@ -38,35 +39,40 @@ const auto rescale = kernel(grid<Row>, []<DType T>(ScaleArgs<traced, T> a) {
 // ---- a matrix product that walks the inner axis
 template <class Stage, DType T>
 struct ProductArgs {
-  TESSERA_STRUCT(ProductArgs, (In<Stage, T, Row, Inner>, a), (In<Stage, T, Inner, Column>, b), (Out<Stage, f32, Row, Column>, c));
+  TESSERA_STRUCT(ProductArgs, (In<Stage, T, Row, Inner>, a), (In<Stage, T, Inner, Column>, b),
+                 (Out<Stage, f32, Row, Column>, c));
 };
 const auto product = kernel(grid<Row, Column>, []<DType T>(ProductArgs<traced, T> a) {
-                       auto end = loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> sum) {
-                         return let(sum + dot(load(a.a, t), load(a.b, t)));
-                       });
+                       auto end =
+                           loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> sum) {
+                             Tile<T, Row, Inner> x = load(a.a, t);
+                             return let(sum + dot(x, load(a.b, t)));
+                           });
                        store(a.c, end);
                      }).named("product");
 
 // ---- a loop that stores as it goes, and a tile-uniform branch
 template <class Stage>
 struct ClampArgs {
-  TESSERA_STRUCT(ClampArgs, (In<Stage, f32, Row, Column>, x), (Out<Stage, f32, Row, Column>, y), (Out<Stage, i32, Row>, count));
+  TESSERA_STRUCT(ClampArgs, (In<Stage, f32, Row, Column>, x), (Out<Stage, f32, Row, Column>, y),
+                 (Out<Stage, i32, Row>, count));
 };
-const auto clamped = kernel(grid<Row>, [](ClampArgs<traced> a) {
-                       Tile<i32, Row> count = loop<Column>(Tile<i32, Row>(0), [&](TileIndex<Column> t, Tile<i32, Row> n) {
-                         Tile<f32, Row, Column> x = load(a.x, t);
-                         store(a.y, t, min(max(x, -1), 1));
-                         return when(any(abs(x) > 1), n, [&](Tile<i32, Row> m) {
-                           return let(m + reduce_sum<Column>(cast<i32>(abs(x) > 1)));
-                         });
-                       });
-                       store(a.count, count);
-                     }).named("clamped");
+const auto clamped =
+    kernel(grid<Row>, [](ClampArgs<traced> a) {
+      Tile<i32, Row> count = loop<Column>(Tile<i32, Row>(0), [&](TileIndex<Column> t, Tile<i32, Row> n) {
+        Tile<f32, Row, Column> x = load(a.x, t);
+        store(a.y, t, min(max(x, -1), 1));
+        return when(any(abs(x) > 1), n,
+                    [&](Tile<i32, Row> m) { return let(m + reduce_sum<Column>(cast<i32>(abs(x) > 1))); });
+      });
+      store(a.count, count);
+    }).named("clamped");
 
 // ---- counted loop over a struct, with a run-time bound and a table
 template <class Stage>
 struct PowerArgs {
-  TESSERA_STRUCT(PowerArgs, (In<Stage, f32, Row>, x), (Lookup<Stage, i32, 1>, steps), (Out<Stage, f32, Row>, y), (Out<Stage, i32, Row>, at));
+  TESSERA_STRUCT(PowerArgs, (In<Stage, f32, Row>, x), (Lookup<Stage, i32, 1>, steps), (Out<Stage, f32, Row>, y),
+                 (Out<Stage, i32, Row>, at));
 };
 struct Power {
   TESSERA_STRUCT(Power, (Tile<f32, Row>, value), (Tile<i32>, trips));
@@ -83,12 +89,13 @@ const auto power = kernel(grid<Row, Batch>, [](PowerArgs<traced> a) {
 // ---- linear attention: the state is a matrix
 template <class Stage>
 struct LinearArgs {
-  TESSERA_STRUCT(LinearArgs, (In<Stage, f16, Query, Depth>, q), (In<Stage, f16, Key, Depth>, k), (In<Stage, f16, Key, Value>, v),
-                 (Out<Stage, f32, Query, Value>, o));
+  TESSERA_STRUCT(LinearArgs, (In<Stage, f16, Query, Depth>, q), (In<Stage, f16, Key, Depth>, k),
+                 (In<Stage, f16, Key, Value>, v), (Out<Stage, f32, Query, Value>, o));
 };
 const auto linear = kernel(grid<Query, Head, Batch>, [](LinearArgs<traced> a) {
                       auto state = loop<Key>(Tile<f32, Depth, Value>(0), [&](KeyTile t, Tile<f32, Depth, Value> s) {
-                        return let(s + dot(load(a.k, t), load(a.v, t)));
+                        Tile<f16, Key, Depth> k = load(a.k, t);
+                        return let(s + dot(k, load(a.v, t)));
                       });
                       store(a.o, dot(load(a.q), cast<f16>(state)));
                     }).named("linear");
@@ -148,7 +155,8 @@ TEST_CASE("a counted loop to a bound read from a table") {
   std::vector<std::int32_t> steps{0, 3};
   const Traced traced = power.trace();
   test::check_golden("lang_power", ir::print(traced.kernel));
-  run(traced, PowerArgs<bound>{.x = x.view(), .steps = View::contiguous(steps.data(), i32, {2}), .y = y.view(), .at = at.view()});
+  run(traced, PowerArgs<bound>{
+                  .x = x.view(), .steps = View::contiguous(steps.data(), i32, {2}), .y = y.view(), .at = at.view()});
   CHECK(y.at({0, 4}) == 1);
   CHECK(y.at({1, 4}) == ((1 * 3 + 0) * 3 + 1) * 3 + 2);
   CHECK(at.at({0, 4}) == 4);
@@ -178,7 +186,8 @@ TEST_CASE("a bound call lists its arguments in the kernel's order") {
   float x[4], y[4];
   const Traced traced = rescale.trace<f32>();
   const auto list = arguments(
-      ScaleArgs<bound, f32>{.x = View::contiguous(x, f32, {2, 2}), .y = View::contiguous(y, f32, {2, 2}), .factor = 3}, traced.kernel);
+      ScaleArgs<bound, f32>{.x = View::contiguous(x, f32, {2, 2}), .y = View::contiguous(y, f32, {2, 2}), .factor = 3},
+      traced.kernel);
   REQUIRE(list.size() == 3);
   CHECK(std::get<View>(list[0]).data == x);
   CHECK(std::get<View>(list[1]).data == y);

@@ -15,24 +15,24 @@
 namespace tessera::testing {
 
 inline constexpr const char* kForward = R"(kernel forward traced grid(Query, Head, Batch) {
-  param q: in bf16[Query, Depth]
-  param k: in bf16[Key, Depth]
-  param v: in bf16[Key, Value]
-  param o: out bf16[Query, Value]
+  param q: in f32[Query, Depth]
+  param k: in f32[Key, Depth]
+  param v: in f32[Key, Value]
+  param o: out f32[Query, Value]
   param lse: out f32[Query]
   param scale: scalar f32
 %PARAMS%  function @0 everything(q, k, head, batch, query_length, key_length) {
     %0 = constant 1 : i1
     yield %0
   }
-  %q = load q : bf16[Query, Depth]
+  %q = load q : f32[Query, Depth]
   %scale = scalar scale : f32
   %lowest = constant -1e+30 : f32[Query]
   %zero = constant 0 : f32[Query]
   %none = constant 0 : f32[Query, Value]
 %BOUND%  %row_max.1, %row_sum.1, %acc.1 = over Key mask @0 (%OVER%%row_max = %lowest, %row_sum = %zero, %acc = %none) {
     ^(%t: tile Key)
-    %k = load k(%t) : bf16[Key, Depth]
+    %k = load k(%t) : f32[Key, Depth]
     %s = dot Depth %q, %k : f32[Query, Key]
     %log2e = constant 1.44269502 : f32
     %factor = mul %scale, %log2e : f32
@@ -50,8 +50,8 @@ inline constexpr const char* kForward = R"(kernel forward traced grid(Query, Hea
     %tile_sum = reduce_sum Key %p : f32[Query]
     %l = add %kept, %tile_sum : f32[Query]
     %faded = mul %acc, %r : f32[Query, Value]
-    %p16 = cast %p : bf16[Query, Key]
-    %v = load v(%t) : bf16[Key, Value]
+    %p16 = cast %p : f32[Query, Key]
+    %v = load v(%t) : f32[Key, Value]
     %pv = dot Key %p16, %v : f32[Query, Value]
     %a = add %faded, %pv : f32[Query, Value]
     yield %m, %l, %a
@@ -59,7 +59,7 @@ inline constexpr const char* kForward = R"(kernel forward traced grid(Query, Hea
   %live = gt %row_sum.1, %zero : i1[Query]
   %mean = div %acc.1, %row_sum.1 : f32[Query, Value]
   %out = select %live, %mean, %none : f32[Query, Value]
-  %out16 = cast %out : bf16[Query, Value]
+  %out16 = cast %out : f32[Query, Value]
   store o(), %out16
   %log = log2 %row_sum.1 : f32[Query]
   %sum = add %row_max.1, %log : f32[Query]
@@ -83,6 +83,17 @@ inline ir::Kernel forward(const mask::Pointwise& mask, bool bounded = false) {
   return kernel;
 }
 
+// The traced kernel with the function's parameters among its own, to be called as the tiled one is.
+inline ir::Kernel attached(ir::Kernel kernel) {
+  const int first = static_cast<int>(kernel.params.size());
+  ir::Function& function = kernel.functions.at(0);
+  kernel.params.insert(kernel.params.end(), function.params.begin(), function.params.end());
+  for (ir::Op& op : function.graph.entry.ops)
+    if (op.code == ir::OpCode::gather || op.code == ir::OpCode::scalar) op.index += first;
+  function.params = kernel.params;
+  return kernel;
+}
+
 struct Run {
   std::vector<double> o, lse;
   bool guards = true;
@@ -90,9 +101,10 @@ struct Run {
 
 struct Inputs {
   test::TestTensor q, k, v;
+  // f32, so that tiling shows and rounding does not.
   Inputs(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads, std::int64_t queries, std::int64_t keys, int depth, int value)
-      : q(DType::bf16, {batch, heads, queries, depth}), k(DType::bf16, {batch, kv_heads, keys, depth}),
-        v(DType::bf16, {batch, kv_heads, keys, value}) {
+      : q(DType::f32, {batch, heads, queries, depth}), k(DType::f32, {batch, kv_heads, keys, depth}),
+        v(DType::f32, {batch, kv_heads, keys, value}) {
     q.fill_normal(1), k.fill_normal(2), v.fill_normal(3);
   }
 };
@@ -100,7 +112,7 @@ struct Inputs {
 // Arguments in the order tile_by_mask appends parameters: the mask's captures, then the plan's list.
 inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask, const mask::PlanRequest& request, const mask::Plan* plan) {
   const std::vector<std::int64_t>& shape = in.q.shape();
-  test::TestTensor o(DType::bf16, {shape[0], shape[1], shape[2], in.v.shape()[3]}), lse(DType::f32, {shape[0], shape[1], shape[2]});
+  test::TestTensor o(DType::f32, {shape[0], shape[1], shape[2], in.v.shape()[3]}), lse(DType::f32, {shape[0], shape[1], shape[2]});
   o.poison(), lse.poison();
   std::vector<ir::Argument> arguments{in.q.view(), in.k.view(), in.v.view(), o.view(), lse.view(), 1 / std::sqrt(double(shape[3]))};
   std::vector<std::int32_t> lengths(request.key_lengths.begin(), request.key_lengths.end());
@@ -124,6 +136,22 @@ inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask
   }
   ir::interpret(kernel, ir::bind(kernel, arguments), {.threads = 2, .traced_tile = 64});
   return {o.values(), lse.values(), o.guards_intact() && lse.guards_intact()};
+}
+
+inline test::Problem attention_problem(const Inputs& in, const mask::Pointwise& mask, const mask::PlanRequest& r) {
+  test::Problem p;
+  p.q = &in.q, p.k = &in.k, p.v = &in.v, p.scale = 1 / std::sqrt(double(in.q.shape()[3]));
+  p.key_lengths = r.key_lengths;
+  p.allowed = [&](const test::Pair& x) {
+    return mask::allows(mask, {x.q, x.k, x.head, x.batch, r.query_length, r.key_length}, r.scalars);
+  };
+  return p;
+}
+
+// fp64 attention, within the rounding of f32; rows without keys exactly.
+inline bool is_attention(const Run& got, const test::Problem& problem) {
+  const test::Result exact = test::attention_fp64(problem);
+  return got.guards && test::max_difference(got.o, exact.o) <= 2e-5 && test::max_difference(got.lse, exact.lse) <= 2e-5;
 }
 
 }  // namespace tessera::testing

@@ -108,6 +108,19 @@ TEST_CASE("a kernel loaded for the first time within a capture works") {
   }
 }
 
+TEST_CASE("memory that outlives a capture can be allocated and freed within it") {
+  Adder adder;
+  adder.launch(0);
+  adder.stream.synchronize();
+  adder.reset(0);
+  const Graph graph(adder.stream, cu::CaptureMode::global, [&] {
+    { DeviceBuffer passing(adder.device, 400); }
+    adder.launch(2);
+  });
+  graph.replay(adder.stream);
+  CHECK(adder.values() == std::vector<int>(100, 2));
+}
+
 TEST_CASE("stream-ordered workspaces within a capture belong to the graph") {
   Adder adder;
   adder.launch(0);

@@ -66,7 +66,8 @@ TEST_CASE("a box arrives as the view says, with zeros outside of it") {
   }
   Tensor tensor(device, 50, 136);
   const TensorView view = tensor.view(120, 45);
-  for (auto [column, row] : {std::pair{0, 0}, {64, 0}, {64, 32}, {0, -5}, {-8, 40}, {200, 0}, {0, 1000}}) {
+  for (auto place : {std::pair{0, 0}, {64, 0}, {64, 32}, {0, -5}, {-8, 40}, {200, 0}, {0, 1000}}) {
+    const int column = place.first, row = place.second;
     CAPTURE(column);
     CAPTURE(row);
     std::vector<Element> wanted(64 * 32);
