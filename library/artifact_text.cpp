@@ -30,9 +30,12 @@ std::string serialise(const backend::Artifact& artifact) {
   json slots = json::array(), grid = json::array();
   for (const backend::Slot& slot : artifact.slots) slots.push_back(slot_json(slot));
   for (const ir::Dim& dim : artifact.grid) grid.push_back({axis_text(dim.axis), dim.extent});
-  json text = {{"entry", artifact.entry},     {"target", artifact.target},
-               {"ptx", artifact.ptx},         {"threads", artifact.threads},
-               {"shared", artifact.shared_bytes}, {"slots", slots},
+  json text = {{"entry", artifact.entry},
+               {"target", artifact.target},
+               {"ptx", artifact.ptx},
+               {"threads", artifact.threads},
+               {"shared", artifact.shared_bytes},
+               {"slots", slots},
                {"grid", grid}};
   return text.dump();
 }

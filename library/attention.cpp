@@ -58,7 +58,8 @@ std::string Attention::cubin() const {
   return at_line({}, [&] {
     const runtime::Image& image = impl_->built_last().program.image();
     if (image.kind == runtime::Image::Kind::cubin) return image.bytes;
-    throw UserError({}, "there is no cubin: the driver assembles when the kernel is loaded (" + image.why_no_cubin + ")",
+    throw UserError({},
+                    "there is no cubin: the driver assembles when the kernel is loaded (" + image.why_no_cubin + ")",
                     "install ptxas of CUDA 12.8 or newer, or name it in TESSERA_PTXAS");
   });
 }

@@ -20,7 +20,8 @@ namespace {
 
 void check_tile(const char* name, int tile, int multiple, int limit, SourceLoc loc) {
   if (tile == 0 || (tile > 0 && tile % multiple == 0 && tile <= limit)) return;
-  throw UserError(loc, fmt::format("{} is {}", name, tile), fmt::format("give a multiple of {} up to {}, or 0 for the default", multiple, limit));
+  throw UserError(loc, fmt::format("{} is {}", name, tile),
+                  fmt::format("give a multiple of {} up to {}, or 0 for the default", multiple, limit));
 }
 
 template <class T>
@@ -52,7 +53,8 @@ const TracedProgram& Attention::Impl::traced(bool lse, bool bounded) {
   return *place;
 }
 
-std::shared_ptr<const PlanInput> Attention::Impl::input_of(const AttentionShapes& shapes, const AttentionCall* call) const {
+std::shared_ptr<const PlanInput> Attention::Impl::input_of(const AttentionShapes& shapes,
+                                                           const AttentionCall* call) const {
   auto input = std::make_shared<PlanInput>();
   input->shapes = shapes;
   input->tile = tile_;
@@ -146,13 +148,15 @@ void Attention::Impl::run_on_device(const AttentionCall& call, SourceLoc loc) {
   const runtime::Device& device = device_of("q", call.q, loc);
   make_key(call, key_);
   append_contents(call, key_);
-  auto found = std::find_if(launches_.begin(), launches_.end(), [&](const auto& launch) { return launch->serves(key_, device, call); });
+  auto found = std::find_if(launches_.begin(), launches_.end(),
+                            [&](const auto& launch) { return launch->serves(key_, device, call); });
   if (found == launches_.end()) {
     settle(call, device, loc).launch(call);
     return;
   }
   // The key vouches for shapes and strides; addresses and names are this call's own.
-  for (const auto& [name, view] : {std::pair{"q", &call.q}, {"k", &call.k}, {"v", &call.v}, {"o", &call.o}}) check_address(name, *view, loc);
+  for (const auto& [name, view] : {std::pair{"q", &call.q}, {"k", &call.k}, {"v", &call.v}, {"o", &call.o}})
+    check_address(name, *view, loc);
   if (!call.params.empty() || !call.tables.empty()) check_names(functions(), call, loc);
   move_to_front(launches_, found);
   launches_.front()->launch(call);
@@ -167,15 +171,16 @@ DeviceLaunch& Attention::Impl::settle(const AttentionCall& call, const runtime::
   check_names(functions(), call, loc);
   check_tables(shapes, &call, loc);
   if (&choose_target(options_.target, &device, loc) != target_) {
-    throw UserError(loc, fmt::format("this Attention compiles for {}, and q is on {}", target_->name, device.info().text()),
+    throw UserError(loc,
+                    fmt::format("this Attention compiles for {}, and q is on {}", target_->name, device.info().text()),
                     "make another Attention for that device, with its target");
   }
   auto input = input_of(shapes, &call);
   auto plan = planned(input);
   last_device_ = &device;
   runtime::OutsideCapture outside;
-  launches_.insert(launches_.begin(), std::make_unique<DeviceLaunch>(key_, plan, input, build(*plan).built, device, tables_, call,
-                                                                     *options_.scale, loc));
+  launches_.insert(launches_.begin(), std::make_unique<DeviceLaunch>(key_, plan, input, build(*plan).built, device,
+                                                                     tables_, call, *options_.scale, loc));
   return *launches_.front();
 }
 
@@ -224,7 +229,8 @@ Explanation Attention::Impl::explanation() {
   e.cache = name_of(kernel.origin);
   e.compiles = compiles;
   if (!last_device_ && !default_device()) e.notes.push_back("no GPU: " + why_no_device());
-  if (const std::string& why = assembler().why_driver(); !why.empty()) e.notes.push_back("the driver assembles: " + why);
+  if (const std::string& why = assembler().why_driver(); !why.empty())
+    e.notes.push_back("the driver assembles: " + why);
   if (const std::string warning = kernel_cache().warning(); !warning.empty()) e.notes.push_back(warning);
   return e;
 }

@@ -26,7 +26,7 @@ struct Attention::Impl {
   ir::Kernel kernel(ir::Stage stage);
   const library::Built& built_last();
 
-  mutable std::mutex mutex;            // held by whoever is inside
+  mutable std::mutex mutex;  // held by whoever is inside
   int compiles = 0;
 
  private:
@@ -50,16 +50,16 @@ struct Attention::Impl {
   void run_on_device(const AttentionCall& call, SourceLoc loc);
   library::DeviceLaunch& settle(const AttentionCall& call, const runtime::Device& device, SourceLoc loc);
 
-  AttentionOptions options_;           // with everything filled in
+  AttentionOptions options_;  // with everything filled in
   const backend::Target* target_;
   backend::TileShape tile_;
   std::array<std::unique_ptr<library::TracedProgram>, 4> traced_;  // by lse, bounded
-  std::vector<std::shared_ptr<const library::Planned>> plans_;       // most recently used first
-  std::map<std::string, Kernel> kernels_;                            // by the tiled kernel's text
-  std::vector<std::unique_ptr<library::DeviceLaunch>> launches_;     // most recently used first
+  std::vector<std::shared_ptr<const library::Planned>> plans_;     // most recently used first
+  std::map<std::string, Kernel> kernels_;                          // by the tiled kernel's text
+  std::vector<std::unique_ptr<library::DeviceLaunch>> launches_;   // most recently used first
   library::TableStore tables_;
-  std::vector<library::TableStore::Buffer> keep_;                    // what prepare uploaded
-  library::CallKey key_;               // of the call at hand
+  std::vector<library::TableStore::Buffer> keep_;  // what prepare uploaded
+  library::CallKey key_;                           // of the call at hand
   std::shared_ptr<const library::Planned> last_;
   std::shared_ptr<const library::PlanInput> last_input_;  // of the last call, whose plan may have been made for another
   std::vector<mask::NamedScalar> last_scalars_;

@@ -18,45 +18,45 @@ namespace tessera {
 
 struct AttentionOptions {
   Mask mask = full;
-  Scores scores = {};                  // applied left to right to the scaled scores, before the mask
-  DType dtype = DType::bf16;           // of q, k, v and o: f16 or bf16; sums are in f32
-  int head_dim = 0;                    // of q and k: a multiple of 8 up to 256
-  int value_dim = 0;                   // of v and o; 0: head_dim
-  std::optional<double> scale = {};    // of the scores; none: 1 / sqrt(head_dim)
-  int query_tile = 0, key_tile = 0;    // 0: chosen by the backend
-  backend::Schedule schedule = {};     // what is 0 is chosen by the backend
-  std::string target = {};             // "sm_90a"; empty: the device's
+  Scores scores = {};                // applied left to right to the scaled scores, before the mask
+  DType dtype = DType::bf16;         // of q, k, v and o: f16 or bf16; sums are in f32
+  int head_dim = 0;                  // of q and k: a multiple of 8 up to 256
+  int value_dim = 0;                 // of v and o; 0: head_dim
+  std::optional<double> scale = {};  // of the scores; none: 1 / sqrt(head_dim)
+  int query_tile = 0, key_tile = 0;  // 0: chosen by the backend
+  backend::Schedule schedule = {};   // what is 0 is chosen by the backend
+  std::string target = {};           // "sm_90a"; empty: the device's
 };
 
 // Head i of the queries reads head i / (heads / kv_heads) of keys and values.
 struct AttentionShapes {
   std::int64_t batch = 1;
   std::int64_t heads = 1;
-  std::int64_t kv_heads = 0;           // 0: heads
+  std::int64_t kv_heads = 0;  // 0: heads
   std::int64_t query_length = 0;
   std::int64_t key_length = 0;
-  bool lse = false;                    // the call will ask for the LSE
-  bool key_lengths = false;            // the call will give key lengths a sequence
+  bool lse = false;          // the call will ask for the LSE
+  bool key_lengths = false;  // the call will give key lengths a sequence
   friend bool operator==(const AttentionShapes&, const AttentionShapes&) = default;
 };
 
 // The contents of a table that the mask or a score reads by this name: Table<f32, 4> bias("bias").
 struct NamedTable {
   std::string name;
-  View data;                           // contiguous
+  View data;  // contiguous
 };
 
 struct AttentionCall {
-  View q;                              // [batch, heads, query_length, head_dim]
-  View k;                              // [batch, kv_heads, key_length, head_dim]
-  View v;                              // [batch, kv_heads, key_length, value_dim]
-  View o;                              // [batch, heads, query_length, value_dim], written
-  View lse = {};                       // f32 [batch, heads, query_length], written if it is given: natural log
-  void* stream = nullptr;              // a CUstream or cudaStream_t; null: the legacy default stream
-  std::vector<mask::NamedScalar> params = {};   // values of Param scalars: {{"left", 512}}
+  View q;                                      // [batch, heads, query_length, head_dim]
+  View k;                                      // [batch, kv_heads, key_length, head_dim]
+  View v;                                      // [batch, kv_heads, key_length, value_dim]
+  View o;                                      // [batch, heads, query_length, value_dim], written
+  View lse = {};                               // f32 [batch, heads, query_length], written if it is given: natural log
+  void* stream = nullptr;                      // a CUstream or cudaStream_t; null: the legacy default stream
+  std::vector<mask::NamedScalar> params = {};  // values of Param scalars: {{"left", 512}}
   std::vector<NamedTable> tables = {};
-  View key_lengths = {};               // i32 [batch]: keys from key_lengths[b] on do not exist, whatever memory holds there;
-                                       // key_length of a mask stays the number of keys that k has
+  View key_lengths = {};  // i32 [batch]: keys from key_lengths[b] on do not exist, whatever memory holds there;
+                          // key_length of a mask stays the number of keys that k has
 };
 
 }  // namespace tessera

@@ -59,7 +59,8 @@ std::shared_ptr<const Built> unpack(std::string_view bytes) {
 }
 
 std::string compile_and_assemble(const BuildRequest& request, BuildResult& result) try {
-  backend::Compiled compiled = backend::compile(*request.tiled, *request.target, request.schedule, compile_options(request));
+  backend::Compiled compiled =
+      backend::compile(*request.tiled, *request.target, request.schedule, compile_options(request));
   result.origin = Origin::compiled;
   result.passes_ms = compiled.passes_ms;
   result.llvm_ms = compiled.llvm_ms;
@@ -71,10 +72,12 @@ std::string compile_and_assemble(const BuildRequest& request, BuildResult& resul
   result.assemble_ms = ms_since(start);
   return pack(compiled.artifact, image);
 } catch (const runtime::AssemblyError& error) {
-  throw UserError({}, fmt::format("the PTX of kernel '{}' does not assemble for {}: {}", request.tiled->name,
-                                  request.target->name, error.cause()),
-                  error.remedy().empty() ? "use a ptxas of CUDA 12.8 or newer (TESSERA_PTXAS=path), or the driver (TESSERA_PTXAS=none)"
-                                         : error.remedy());
+  throw UserError({},
+                  fmt::format("the PTX of kernel '{}' does not assemble for {}: {}", request.tiled->name,
+                              request.target->name, error.cause()),
+                  error.remedy().empty()
+                      ? "use a ptxas of CUDA 12.8 or newer (TESSERA_PTXAS=path), or the driver (TESSERA_PTXAS=none)"
+                      : error.remedy());
 }
 
 // What this process has built. Entries stay: code that is loaded on a device is used by launches in flight.

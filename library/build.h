@@ -14,9 +14,9 @@ namespace tessera::library {
 
 struct BuildRequest {
   const ir::Kernel* tiled = nullptr;
-  std::string text;                         // print(*tiled), without locations
+  std::string text;  // print(*tiled), without locations
   const backend::Target* target = nullptr;
-  backend::Schedule schedule;               // resolved
+  backend::Schedule schedule;  // resolved
   bool line_info = false;
 };
 

@@ -48,20 +48,24 @@ void check_names(const std::vector<const mask::Pointwise*>& functions, const Att
   Wanted wanted = wanted_names(functions);
   for (const mask::NamedScalar& scalar : call.params) {
     if (contains(wanted.scalars, scalar.name)) continue;
-    throw UserError(loc, fmt::format("no mask or score of this Attention reads a Param named '{}'", scalar.name), list_of(wanted.scalars));
+    throw UserError(loc, fmt::format("no mask or score of this Attention reads a Param named '{}'", scalar.name),
+                    list_of(wanted.scalars));
   }
   for (const NamedTable& table : call.tables) {
     if (!contains(wanted.tables, table.name)) {
-      throw UserError(loc, fmt::format("no mask or score of this Attention reads a table named '{}' at the call", table.name),
-                      list_of(wanted.tables));
+      throw UserError(
+          loc, fmt::format("no mask or score of this Attention reads a table named '{}' at the call", table.name),
+          list_of(wanted.tables));
     }
     if (table.data.memory != call.q.memory) {
-      throw UserError(loc, fmt::format("table '{}' is not in the memory that q is in", table.name), "put all data of a call in one memory");
+      throw UserError(loc, fmt::format("table '{}' is not in the memory that q is in", table.name),
+                      "put all data of a call in one memory");
     }
   }
   for (const std::string& name : wanted.tables) {
     if (find_table(call, name)) continue;
-    throw UserError(loc, fmt::format("the call lacks the table '{}'", name), fmt::format("give .tables = {{{{\"{}\", view}}}}", name));
+    throw UserError(loc, fmt::format("the call lacks the table '{}'", name),
+                    fmt::format("give .tables = {{{{\"{}\", view}}}}", name));
   }
 }
 
@@ -108,8 +112,8 @@ const View& tensor_of(const ParameterSource& source, const AttentionCall& call) 
   throw InternalError("parameter '" + source.name + "' is no tensor of a call");
 }
 
-std::vector<ir::Argument> call_arguments(const Planned& planned, const AttentionCall& call, double scale, const View& key_lengths,
-                                         const PlaceTable& place) {
+std::vector<ir::Argument> call_arguments(const Planned& planned, const AttentionCall& call, double scale,
+                                         const View& key_lengths, const PlaceTable& place) {
   std::vector<ir::Argument> arguments;
   for (const ParameterSource& source : planned.sources) {
     switch (source.kind) {
@@ -127,7 +131,8 @@ View host_view(const std::shared_ptr<const mask::TableData>& table) {
   return View::contiguous(const_cast<void*>(table->data()), table->dtype(), table->shape(), Memory::host);
 }
 
-TableStore::Buffer TableStore::upload(const std::shared_ptr<const mask::TableData>& table, const runtime::Device& device) {
+TableStore::Buffer TableStore::upload(const std::shared_ptr<const mask::TableData>& table,
+                                      const runtime::Device& device) {
   Entry& entry = entries_[{device.ordinal(), table.get()}];
   if (entry.table.lock() == table) {
     if (Buffer buffer = entry.buffer.lock()) return buffer;

@@ -19,11 +19,12 @@ void check_names(const std::vector<const mask::Pointwise*>& functions, const Att
 std::vector<std::vector<std::int64_t>> table_shapes(const mask::Pointwise& function, const AttentionCall* call);
 
 using PlaceTable = std::function<View(const std::shared_ptr<const mask::TableData>&)>;
-std::vector<ir::Argument> call_arguments(const Planned& planned, const AttentionCall& call, double scale, const View& key_lengths,
-                                         const PlaceTable& place);
+std::vector<ir::Argument> call_arguments(const Planned& planned, const AttentionCall& call, double scale,
+                                         const View& key_lengths, const PlaceTable& place);
 
 double scalar_of(const ParameterSource& source, const AttentionCall& call);
-const View& tensor_of(const ParameterSource& source, const AttentionCall& call);  // of a kind that is a tensor or named table
+const View& tensor_of(const ParameterSource& source,
+                      const AttentionCall& call);  // of a kind that is a tensor or named table
 
 View host_view(const std::shared_ptr<const mask::TableData>& table);
 

@@ -17,20 +17,24 @@ constexpr int kMaxDim = 256;
 constexpr const char* kTensorDims = "batch, heads, length, dim";
 
 void check_dim(const char* name, int dim, SourceLoc loc) {
-  if (dim <= 0) throw UserError(loc, fmt::format("{} is {}", name, dim), "give the columns of a head: a multiple of 8 up to 256");
+  if (dim <= 0)
+    throw UserError(loc, fmt::format("{} is {}", name, dim), "give the columns of a head: a multiple of 8 up to 256");
   if (dim > kMaxDim) {
     throw UserError(loc, fmt::format("{} is {}, above the limit of {}", name, dim, kMaxDim), "split the head");
   }
   if (dim % 8 != 0) {
-    throw UserError(loc, fmt::format("{} is {}, not a multiple of 8", name, dim),
-                    fmt::format("pad the head to {} columns of zeros, and give the scale of the true dim", (dim + 7) / 8 * 8));
+    throw UserError(
+        loc, fmt::format("{} is {}, not a multiple of 8", name, dim),
+        fmt::format("pad the head to {} columns of zeros, and give the scale of the true dim", (dim + 7) / 8 * 8));
   }
 }
 
-void check_extent(const char* name, std::size_t dim, const View& view, std::int64_t wanted, const std::string& why, SourceLoc loc) {
+void check_extent(const char* name, std::size_t dim, const View& view, std::int64_t wanted, const std::string& why,
+                  SourceLoc loc) {
   if (view.shape[dim] == wanted) return;
-  throw UserError(loc, fmt::format("{} has the shape {}: dim {} is {}, expected {} ({})", name, shape_text(view), dim,
-                                   view.shape[dim], wanted, why),
+  throw UserError(loc,
+                  fmt::format("{} has the shape {}: dim {} is {}, expected {} ({})", name, shape_text(view), dim,
+                              view.shape[dim], wanted, why),
                   "make the shapes agree");
 }
 
@@ -46,7 +50,8 @@ bool given(const View& view) { return view.data != nullptr || !view.shape.empty(
 void check_heads(std::int64_t heads, std::int64_t kv_heads, SourceLoc loc) {
   bool divides = kv_heads == 0 ? heads == 0 : heads % kv_heads == 0;
   if (!divides) {
-    throw UserError(loc, fmt::format("{} query heads do not divide evenly over {} key and value heads", heads, kv_heads),
+    throw UserError(loc,
+                    fmt::format("{} query heads do not divide evenly over {} key and value heads", heads, kv_heads),
                     "make the number of query heads a multiple of the number of key and value heads");
   }
 }
@@ -98,7 +103,8 @@ AttentionOptions resolve(AttentionOptions options, SourceLoc loc) {
   if (options.value_dim == 0) options.value_dim = options.head_dim;
   check_dim("value_dim", options.value_dim, loc);
   if (!options.scale) options.scale = 1 / std::sqrt(static_cast<double>(options.head_dim));
-  if (!std::isfinite(*options.scale)) throw UserError(loc, fmt::format("scale is {}", *options.scale), "give a finite number");
+  if (!std::isfinite(*options.scale))
+    throw UserError(loc, fmt::format("scale is {}", *options.scale), "give a finite number");
   return options;
 }
 
@@ -106,8 +112,9 @@ AttentionShapes check_shapes(AttentionShapes shapes, SourceLoc loc) {
   if (shapes.kv_heads == 0) shapes.kv_heads = shapes.heads;
   for (std::int64_t extent : {shapes.batch, shapes.heads, shapes.kv_heads, shapes.query_length, shapes.key_length}) {
     if (extent < 0 || extent > INT32_MAX) {
-      throw UserError(loc, fmt::format("the shapes are batch {}, heads {} over {}, {} queries, {} keys", shapes.batch, shapes.heads,
-                                       shapes.kv_heads, shapes.query_length, shapes.key_length),
+      throw UserError(loc,
+                      fmt::format("the shapes are batch {}, heads {} over {}, {} queries, {} keys", shapes.batch,
+                                  shapes.heads, shapes.kv_heads, shapes.query_length, shapes.key_length),
                       "give sizes from 0 to 2^31 - 1");
     }
   }
@@ -141,8 +148,8 @@ AttentionShapes check_call(const AttentionOptions& options, const AttentionCall&
 
 void check_tables(const ir::Function& function, const std::vector<std::vector<std::int64_t>>& shapes_of_params,
                   const AttentionShapes& shapes, SourceLoc loc) {
-  const std::array<std::int64_t, ir::Function::kPositions> lengths{shapes.query_length, shapes.key_length, shapes.heads,
-                                                                   shapes.batch, 0, 0};
+  const std::array<std::int64_t, ir::Function::kPositions> lengths{
+      shapes.query_length, shapes.key_length, shapes.heads, shapes.batch, 0, 0};
   constexpr std::array<const char*, ir::Function::kPositions> names{"queries", "keys", "heads", "sequences", "", ""};
   // wanted[p][d]: the longest axis that indexes dim d of table p, and which; -1: none does.
   std::vector<std::vector<int>> wanted(function.params.size());
@@ -154,7 +161,8 @@ void check_tables(const ir::Function& function, const std::vector<std::vector<st
     for (std::size_t d = 0; d < op.operands.size() && d < dims.size(); ++d) {
       for (int axis = 0; axis <= ir::Function::batch; ++axis) {
         if (!(args[static_cast<std::size_t>(axis)] == op.operands[d])) continue;
-        if (dims[d] < 0 || lengths[static_cast<std::size_t>(axis)] > lengths[static_cast<std::size_t>(dims[d])]) dims[d] = axis;
+        if (dims[d] < 0 || lengths[static_cast<std::size_t>(axis)] > lengths[static_cast<std::size_t>(dims[d])])
+          dims[d] = axis;
       }
     }
   }
@@ -165,9 +173,11 @@ void check_tables(const ir::Function& function, const std::vector<std::vector<st
       std::int64_t have = shapes_of_params[p][d];
       bool broadcasts = axis >= ir::Function::head && have == 1;
       if (have == lengths[axis] || broadcasts) continue;
-      throw UserError(loc, fmt::format("table '{}' of shape [{}] is read along its dim {} by {}, of which this call has {}",
-                                       function.params[p].name, fmt::join(shapes_of_params[p], ", "), d, names[axis], lengths[axis]),
-                      fmt::format("it was made for {}: make the mask or score for these lengths", have));
+      throw UserError(
+          loc,
+          fmt::format("table '{}' of shape [{}] is read along its dim {} by {}, of which this call has {}",
+                      function.params[p].name, fmt::join(shapes_of_params[p], ", "), d, names[axis], lengths[axis]),
+          fmt::format("it was made for {}: make the mask or score for these lengths", have));
     }
   }
 }

@@ -83,8 +83,9 @@ View DeviceLaunch::place_key_lengths(const AttentionCall& call) {
 bool DeviceLaunch::serves(const CallKey& key, const runtime::Device& device, const AttentionCall& call) const {
   if (key != key_ || !(device == device_)) return false;
   if (!planned_->list) return true;
-  return std::equal(call.params.begin(), call.params.end(), scalars_.begin(), scalars_.end(),
-                    [](const mask::NamedScalar& a, const mask::NamedScalar& b) { return a.name == b.name && a.value == b.value; });
+  return std::equal(
+      call.params.begin(), call.params.end(), scalars_.begin(), scalars_.end(),
+      [](const mask::NamedScalar& a, const mask::NamedScalar& b) { return a.name == b.name && a.value == b.value; });
 }
 
 void DeviceLaunch::launch(const AttentionCall& call) {

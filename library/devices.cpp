@@ -69,7 +69,8 @@ const runtime::Device& device_of(const std::string& name, const View& view, Sour
   }
   if (view.data == nullptr) {  // a tensor without elements: any device will do
     if (const runtime::Device* device = default_device()) return *device;
-    throw UserError(loc, fmt::format("{} is in device memory, and there is no device: {}", name, why_no_device()), kRunOnCpu);
+    throw UserError(loc, fmt::format("{} is in device memory, and there is no device: {}", name, why_no_device()),
+                    kRunOnCpu);
   }
   runtime::PointerInfo info = runtime::describe_pointer(view.data);
   if (info.memory != runtime::PointerInfo::Memory::device && info.memory != runtime::PointerInfo::Memory::managed) {

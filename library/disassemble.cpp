@@ -1,7 +1,7 @@
 #include <tessera/library/disassemble.h>
 
-#include <optional>
 #include <unistd.h>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>

@@ -17,7 +17,8 @@ std::string text(const Variable& variable, const char* name) {
   return value ? value : "";
 }
 
-std::int64_t number(const Variable& variable, const char* name, std::int64_t fallback, std::int64_t low, std::int64_t high) {
+std::int64_t number(const Variable& variable, const char* name, std::int64_t fallback, std::int64_t low,
+                    std::int64_t high) {
   std::string value = text(variable, name);
   if (value.empty()) return fallback;
   std::int64_t result = 0;

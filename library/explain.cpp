@@ -42,7 +42,8 @@ json passes_json(const mask::Plan& plan) {
   for (const mask::Pass& pass : plan.passes) {
     json sources = json::array();
     for (const mask::Source& source : pass.sources) sources.push_back(source_json(source));
-    passes.push_back({{"query_order", to_string(pass.queries)}, {"query_tile", pass.queries.tile()}, {"sources", sources}});
+    passes.push_back(
+        {{"query_order", to_string(pass.queries)}, {"query_tile", pass.queries.tile()}, {"sources", sources}});
   }
   return passes;
 }
@@ -69,13 +70,13 @@ std::string passes_text(const mask::Plan& plan) {
 std::string to_text(const Explanation& e) {
   mask::Counts counts = e.plan.counts();
   std::string text = fmt::format("device     {}\n", e.device);
-  text += fmt::format("problem    batch {}, heads {} over {}, {} queries x {} keys, {} d{}", e.batch, e.heads, e.kv_heads,
-                      e.query_length, e.key_length, name_of(e.dtype), e.head_dim);
+  text += fmt::format("problem    batch {}, heads {} over {}, {} queries x {} keys, {} d{}", e.batch, e.heads,
+                      e.kv_heads, e.query_length, e.key_length, name_of(e.dtype), e.head_dim);
   text += e.value_dim == e.head_dim ? "\n" : fmt::format(", values d{}\n", e.value_dim);
   text += passes_text(e.plan);
   if (!e.plan.reason.empty()) text += fmt::format("list       {}\n", e.plan.reason);
-  text += fmt::format("tiles      {} of {} visited ({} full, {} partial): {:.1f} % skipped\n", counts.visited, counts.total,
-                      counts.full, counts.partial, 100 * skipped(counts));
+  text += fmt::format("tiles      {} of {} visited ({} full, {} partial): {:.1f} % skipped\n", counts.visited,
+                      counts.total, counts.full, counts.partial, 100 * skipped(counts));
   if (counts.visited > 0) {
     text += fmt::format("bound      {:.2f} x faster than dense, by tiles\n",
                         static_cast<double>(counts.total) / static_cast<double>(counts.visited));
@@ -84,8 +85,9 @@ std::string to_text(const Explanation& e) {
                       to_string(e.schedule), e.threads, e.shared_bytes, optional_text(e.registers),
                       optional_text(e.spill_bytes));
   text += fmt::format("assembler  {}\n", e.assembler);
-  text += fmt::format("compile    trace {:.2f} ms, plan {:.2f}, passes {:.2f}, llvm {:.2f}, assemble {:.2f} ({}; {} so far)\n",
-                      e.ms.trace, e.ms.plan, e.ms.passes, e.ms.llvm, e.ms.assemble, e.cache, e.compiles);
+  text += fmt::format(
+      "compile    trace {:.2f} ms, plan {:.2f}, passes {:.2f}, llvm {:.2f}, assemble {:.2f} ({}; {} so far)\n",
+      e.ms.trace, e.ms.plan, e.ms.passes, e.ms.llvm, e.ms.assemble, e.cache, e.compiles);
   for (const std::string& note : e.notes) text += fmt::format("note       {}\n", note);
   return text;
 }
@@ -97,12 +99,9 @@ std::string to_json(const Explanation& e) {
   result["target"] = e.target;
   result["assembler"] = e.assembler;
   result["dtype"] = std::string(name_of(e.dtype));
-  result["shapes"] = {{"batch", e.batch},
-                      {"heads", e.heads},
-                      {"kv_heads", e.kv_heads},
-                      {"query_length", e.query_length},
-                      {"key_length", e.key_length},
-                      {"head_dim", e.head_dim},
+  result["shapes"] = {{"batch", e.batch},           {"heads", e.heads},
+                      {"kv_heads", e.kv_heads},     {"query_length", e.query_length},
+                      {"key_length", e.key_length}, {"head_dim", e.head_dim},
                       {"value_dim", e.value_dim}};
   result["passes"] = passes_json(e.plan);
   result["tiles"] = counts_json(counts, true);

@@ -23,19 +23,19 @@ struct CompileTimes {
 };
 
 struct Explanation {
-  std::string device;     // "NVIDIA H200", or "CPU (interpreter)"
+  std::string device;  // "NVIDIA H200", or "CPU (interpreter)"
   std::string target;
   std::string assembler;  // "ptxas 13.0", "driver", "none"
   DType dtype = DType::bf16;
   int head_dim = 0, value_dim = 0;
   std::int64_t batch = 0, heads = 0, kv_heads = 0, query_length = 0, key_length = 0;
-  mask::Plan plan;        // without its lists
+  mask::Plan plan;  // without its lists
   backend::Schedule schedule;
   std::optional<int> registers, spill_bytes;
   int shared_bytes = 0, threads = 0;
   CompileTimes ms;
-  std::string cache;      // "compiled", "memory", "disk"
-  int compiles = 0;       // kernels this Attention has had to compile so far
+  std::string cache;  // "compiled", "memory", "disk"
+  int compiles = 0;   // kernels this Attention has had to compile so far
   std::vector<std::string> notes;
 };
 

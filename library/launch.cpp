@@ -41,7 +41,9 @@ std::uint32_t scalar_bits(DType dtype, double value) {
   return bits;
 }
 
-const View& view_of(const ir::Binding& binding, int param) { return std::get<View>(binding.arguments[static_cast<std::size_t>(param)]); }
+const View& view_of(const ir::Binding& binding, int param) {
+  return std::get<View>(binding.arguments[static_cast<std::size_t>(param)]);
+}
 
 }  // namespace
 
@@ -92,23 +94,27 @@ void LaunchImage::fill_tensor_map(const Slot& slot, const ir::Kernel& kernel, co
   map.base = reinterpret_cast<std::uint64_t>(view.data);
   map.rank = static_cast<int>(view.shape.size());
   if (map.rank > runtime::max_tensor_rank) {
-    throw UserError({}, fmt::format("{} has {} dims, the limit is {}", kernel.params[static_cast<std::size_t>(slot.param)].name,
-                                    map.rank, runtime::max_tensor_rank),
-                    "merge dims");
+    throw UserError(
+        {},
+        fmt::format("{} has {} dims, the limit is {}", kernel.params[static_cast<std::size_t>(slot.param)].name,
+                    map.rank, runtime::max_tensor_rank),
+        "merge dims");
   }
   for (int axis = 0; axis < map.rank; ++axis) {
     auto dim = static_cast<std::size_t>(map.rank - 1 - axis);
     auto at = static_cast<std::size_t>(axis);
     map.extents[at] = view.shape[dim];
     // A dim of one element is never stepped along: whatever stride it was given must not be held against it.
-    map.byte_strides[at] = view.shape[dim] == 1 ? runtime::bytes_of(map.element) * 16 : view.strides[dim] * runtime::bytes_of(map.element);
+    map.byte_strides[at] =
+        view.shape[dim] == 1 ? runtime::bytes_of(map.element) * 16 : view.strides[dim] * runtime::bytes_of(map.element);
     map.box[at] = axis == 0 ? slot.columns : axis == 1 ? slot.rows : 1;
   }
   pointers_.push_back({.param = slot.param, .map = static_cast<int>(maps_.size())});
   try {
     maps_.push_back(runtime::encode(map, zeros_));
   } catch (const runtime::InvalidView& error) {
-    throw UserError({}, kernel.params[static_cast<std::size_t>(slot.param)].name + ": " + error.cause(), error.remedy());
+    throw UserError({}, kernel.params[static_cast<std::size_t>(slot.param)].name + ": " + error.cause(),
+                    error.remedy());
   }
   views_.push_back(map);
   addresses_.push_back(&maps_.back());
@@ -133,7 +139,8 @@ void LaunchImage::set_pointer(int param, const void* data) {
 
 void LaunchImage::set_scalar(int param, double value) {
   for (std::size_t i = 0; i < scalars_.size(); ++i) {
-    if (scalars_[i].param == param) words_[static_cast<std::size_t>(scalars_[i].word)] = scalar_bits(scalar_types_[i], value);
+    if (scalars_[i].param == param)
+      words_[static_cast<std::size_t>(scalars_[i].word)] = scalar_bits(scalar_types_[i], value);
   }
 }
 

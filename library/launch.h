@@ -15,7 +15,8 @@ class LaunchImage {
  public:
   // `kernel` is what the artifact was compiled from, up to placement; `zeros` as runtime::encode wants it.
   // UserErrors for what tensor maps cannot describe.
-  LaunchImage(const backend::Artifact& artifact, const ir::Kernel& kernel, const ir::Binding& binding, std::uint64_t zeros);
+  LaunchImage(const backend::Artifact& artifact, const ir::Kernel& kernel, const ir::Binding& binding,
+              std::uint64_t zeros);
   LaunchImage(const LaunchImage&) = delete;
 
   void set_pointer(int param, const void* data);  // nothing to do when it is the same as before
@@ -27,8 +28,8 @@ class LaunchImage {
  private:
   struct Place {  // where a parameter's address or value goes
     int param;
-    int map = -1;    // index of maps_, or
-    int word = -1;   // index of words_
+    int map = -1;   // index of maps_, or
+    int word = -1;  // index of words_
   };
   void fill(const backend::Slot& slot, const ir::Kernel& kernel, const ir::Binding& binding);
   void fill_tensor_map(const backend::Slot& slot, const ir::Kernel& kernel, const View& view);
@@ -38,10 +39,10 @@ class LaunchImage {
   std::vector<runtime::cu::TensorMap> maps_;
   std::vector<runtime::TensorView> views_;  // what maps_ were encoded from
   std::vector<std::uint64_t> words_;
-  std::vector<void*> addresses_;            // of each parameter, in order
+  std::vector<void*> addresses_;  // of each parameter, in order
   std::vector<Place> pointers_, scalars_;
-  std::vector<DType> scalar_types_;         // one a place of scalars_
-  std::vector<const void*> current_;        // by parameter: the address the image holds
+  std::vector<DType> scalar_types_;   // one a place of scalars_
+  std::vector<const void*> current_;  // by parameter: the address the image holds
 };
 
 }  // namespace tessera::library

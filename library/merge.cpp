@@ -22,8 +22,9 @@ void check_shape(const std::string& name, const View& view, const std::vector<st
   if (view.shape == wanted) return;
   View like = view;
   like.shape = wanted;
-  throw UserError(loc, fmt::format("{} has the shape {}, expected {}", name, library::shape_text(view), library::shape_text(like)),
-                  "give all parts one shape");
+  throw UserError(
+      loc, fmt::format("{} has the shape {}, expected {}", name, library::shape_text(view), library::shape_text(like)),
+      "give all parts one shape");
 }
 
 void check_part(const std::string& name, const Partial& part, const Partial& out, SourceLoc loc) {
@@ -33,7 +34,8 @@ void check_part(const std::string& name, const Partial& part, const Partial& out
   check_shape(name + ".lse", part.lse, {out.o.shape[0], out.o.shape[1], out.o.shape[2]}, loc);
   for (const View* view : {&part.o, &part.lse}) {
     if (view->memory != out.o.memory) {
-      throw UserError(loc, fmt::format("{} is not in the memory that the result is in", name), "put all parts in one memory");
+      throw UserError(loc, fmt::format("{} is not in the memory that the result is in", name),
+                      "put all parts in one memory");
     }
   }
 }
@@ -64,12 +66,14 @@ void merge_row(const std::vector<Partial>& parts, const Partial& out, std::int64
     if (lse_of(part) == -kInfinity) continue;
     double weight = live == 1 ? 1 : std::exp(lse_of(part) - top) / sum;
     for (std::size_t d = 0; d < column.size(); ++d) {
-      double value = ir::load_element(part.o.data, part.o.dtype, offset(part.o, {b, h, q, static_cast<std::int64_t>(d)}));
+      double value =
+          ir::load_element(part.o.data, part.o.dtype, offset(part.o, {b, h, q, static_cast<std::int64_t>(d)}));
       column[d] = live == 1 ? value : column[d] + weight * value;  // one live part: its bits, a negative zero too
     }
   }
   for (std::size_t d = 0; d < column.size(); ++d) {
-    ir::store_element(out.o.data, out.o.dtype, offset(out.o, {b, h, q, static_cast<std::int64_t>(d)}), static_cast<float>(column[d]));
+    ir::store_element(out.o.data, out.o.dtype, offset(out.o, {b, h, q, static_cast<std::int64_t>(d)}),
+                      static_cast<float>(column[d]));
   }
   double lse = live == 0 ? -kInfinity : live == 1 ? top : top + std::log(sum);
   ir::store_element(out.lse.data, DType::f32, offset(out.lse, {b, h, q}), static_cast<float>(lse));
@@ -105,7 +109,7 @@ Program& program_for(DType dtype, std::int64_t columns) {
   return found->second;
 }
 
-void merge_two(const Partial& left, const Partial& right, const Partial& out, void* stream, SourceLoc loc) {
+void merge_pair(const Partial& left, const Partial& right, const Partial& out, void* stream, SourceLoc loc) {
   Program& program = program_for(out.o.dtype, out.o.shape[3]);
   program.call({left.o, left.lse, right.o, right.lse, out.o, out.lse}, stream, loc);
 }
@@ -113,7 +117,8 @@ void merge_two(const Partial& left, const Partial& right, const Partial& out, vo
 }  // namespace
 
 void merge(const std::vector<Partial>& parts, const Partial& out, void* stream, SourceLoc loc) {
-  if (parts.size() < 2) throw UserError(loc, fmt::format("there are {} parts to merge", parts.size()), "give two or more");
+  if (parts.size() < 2)
+    throw UserError(loc, fmt::format("there are {} parts to merge", parts.size()), "give two or more");
   if (out.o.dtype != DType::f16 && out.o.dtype != DType::bf16 && out.o.dtype != DType::f32) {
     throw UserError(loc, fmt::format("the result has dtype {}", name_of(out.o.dtype)), "merge f16, bf16 or f32");
   }
@@ -126,8 +131,8 @@ void merge(const std::vector<Partial>& parts, const Partial& out, void* stream, 
   for (Partial& part : queue) {
     if (part.o.data == out.o.data) std::swap(part, queue.front());
   }
-  merge_two(queue[0], queue[1], out, stream, loc);
-  for (std::size_t i = 2; i < queue.size(); ++i) merge_two(out, queue[i], out, stream, loc);
+  merge_pair(queue[0], queue[1], out, stream, loc);
+  for (std::size_t i = 2; i < queue.size(); ++i) merge_pair(out, queue[i], out, stream, loc);
 }
 
 }  // namespace tessera

@@ -18,21 +18,21 @@ struct Partial {
 };
 
 // `out` may be one of the parts. Parts of device memory are merged on `stream`, two at a time.
-TESSERA_API void merge(const std::vector<Partial>& parts, const Partial& out, void* stream = nullptr, SourceLoc loc = SourceLoc::here());
+TESSERA_API void merge(const std::vector<Partial>& parts, const Partial& out, void* stream = nullptr,
+                       SourceLoc loc = SourceLoc::here());
 
 template <class Stage, DType T>
 struct MergeArgs {
-  TESSERA_STRUCT(MergeArgs,
-    (In<Stage, T, Query, Value>, left), (In<Stage, f32, Query>, left_lse),
-    (In<Stage, T, Query, Value>, right), (In<Stage, f32, Query>, right_lse),
-    (Out<Stage, T, Query, Value>, o), (Out<Stage, f32, Query>, lse));
+  TESSERA_STRUCT(MergeArgs, (In<Stage, T, Query, Value>, left), (In<Stage, f32, Query>, left_lse),
+                 (In<Stage, T, Query, Value>, right), (In<Stage, f32, Query>, right_lse),
+                 (Out<Stage, T, Query, Value>, o), (Out<Stage, f32, Query>, lse));
 };
 
 // Two parts, as a program.
-inline const auto merge_program = kernel(grid<Query, Head, Batch>, []<DType T>(MergeArgs<traced, T> a) {
+inline constexpr auto merge_two = []<DType T>(MergeArgs<traced, T> a) {
   Tile<f32, Query> l = load(a.left_lse), r = load(a.right_lse);
   Tile<f32, Query> top = max(l, r);
-  Tile<f32, Query> base = where(top > -inf, top, 0);                 // of two empty parts: no -inf less -inf
+  Tile<f32, Query> base = where(top > -inf, top, 0);  // of two empty parts: no -inf less -inf
   Tile<f32, Query> of_left = exp(l - base), of_right = exp(r - base);
   Tile<f32, Query> sum = of_left + of_right;
   Tile<f32, Query, Value> x = cast<f32>(load(a.left)), y = cast<f32>(load(a.right));
@@ -40,6 +40,7 @@ inline const auto merge_program = kernel(grid<Query, Head, Batch>, []<DType T>(M
   Tile<f32, Query, Value> some = where(of_right > 0, where(of_left > 0, both, y), x);
   store(a.o, cast<T>(where(sum > 0, some, 0)));
   store(a.lse, base + log(sum));
-}).named("merge");
+};
+inline const auto merge_program = kernel(grid<Query, Head, Batch>, merge_two).named("merge");
 
 }  // namespace tessera

@@ -38,11 +38,14 @@ Mask window(int left, int right, Align align, SourceLoc loc) {
   return window_of(left, right, align, loc);
 }
 
-Mask window(Param<i32> left, Param<i32> right, Align align, SourceLoc loc) { return window_of(left, right, align, loc); }
+Mask window(Param<i32> left, Param<i32> right, Align align, SourceLoc loc) {
+  return window_of(left, right, align, loc);
+}
 
 Mask prefix(int length, Align align, SourceLoc loc) {
   require(length >= 0, loc, fmt::format("the prefix has {} keys", length), "give 0 or more");
-  return Mask([=](Position q, Position k, At at) { return k < length || k <= place(q, at, align); }, loc).named("prefix");
+  return Mask([=](Position q, Position k, At at) { return k < length || k <= place(q, at, align); }, loc)
+      .named("prefix");
 }
 
 Mask sinks(int count, SourceLoc loc) {
@@ -51,7 +54,8 @@ Mask sinks(int count, SourceLoc loc) {
 }
 
 Mask sink_window(int count, int left, Align align, SourceLoc loc) {
-  require(count >= 0 && left >= 0, loc, fmt::format("there are {} sinks and a window of {} keys before the query", count, left),
+  require(count >= 0 && left >= 0, loc,
+          fmt::format("there are {} sinks and a window of {} keys before the query", count, left),
           "give 0 or more of each");
   auto predicate = [=](Position q, Position k, At at) {
     Position own = place(q, at, align);

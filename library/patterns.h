@@ -60,6 +60,7 @@ TESSERA_API Mask documents(const Table<i32>& ids, SourceLoc loc = SourceLoc::her
 TESSERA_API Mask documents(const std::vector<std::int32_t>& ids, SourceLoc loc = SourceLoc::here());
 
 // The ids of documents of these lengths, one after another: {2, 3} gives 0 0 1 1 1.
-TESSERA_API std::vector<std::int32_t> document_ids(const std::vector<std::int64_t>& lengths, SourceLoc loc = SourceLoc::here());
+TESSERA_API std::vector<std::int32_t> document_ids(const std::vector<std::int64_t>& lengths,
+                                                   SourceLoc loc = SourceLoc::here());
 
 }  // namespace tessera

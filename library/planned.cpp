@@ -17,7 +17,9 @@ namespace {
 using Kind = ParameterSource::Kind;
 using Clock = std::chrono::steady_clock;
 
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 Traced trace(const AttentionOptions& options, const ForwardOptions& forward_options) {
   return options.dtype == DType::f16 ? forward.trace<f16>(options.mask, options.scores, forward_options)
@@ -26,8 +28,12 @@ Traced trace(const AttentionOptions& options, const ForwardOptions& forward_opti
 
 // The parameters of the forward program, by the names of its argument struct.
 Kind kind_named(const std::string& name) {
-  constexpr std::pair<const char*, Kind> kinds[] = {{"q", Kind::q},     {"k", Kind::k},         {"v", Kind::v},
-                                                    {"o", Kind::o},     {"lse", Kind::lse},     {"scale", Kind::scale},
+  constexpr std::pair<const char*, Kind> kinds[] = {{"q", Kind::q},
+                                                    {"k", Kind::k},
+                                                    {"v", Kind::v},
+                                                    {"o", Kind::o},
+                                                    {"lse", Kind::lse},
+                                                    {"scale", Kind::scale},
                                                     {"key_lengths", Kind::key_lengths}};
   for (const auto& [text, kind] : kinds) {
     if (name == text) return kind;
@@ -45,11 +51,13 @@ ParameterSource captured_source(const ir::Param& param, const mask::Capture& cap
 std::shared_ptr<const mask::TableData> as_table(std::vector<std::int32_t> values, std::int64_t columns) {
   if (values.empty()) values.assign(static_cast<std::size_t>(columns), 0);
   auto size = static_cast<std::int64_t>(values.size());
-  return mask::TableData::make(std::move(values), columns == 1 ? std::vector{size} : std::vector{size / columns, columns});
+  return mask::TableData::make(std::move(values),
+                               columns == 1 ? std::vector{size} : std::vector{size / columns, columns});
 }
 
 // Sources in the order in which tile_by_mask leaves the parameters: the program's, those of its functions, the plan's list.
-std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Plan& plan, bool has_list, std::int64_t heads) {
+std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Plan& plan, bool has_list,
+                                          std::int64_t heads) {
   std::vector<ParameterSource> sources;
   for (const ir::Param& param : program.traced.kernel.params) {
     Kind kind = program.attention ? kind_named(param.name) : Kind::argument;
@@ -65,7 +73,9 @@ std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Pl
   bool has_classes = !plan.list.class_of.empty();
   sources.push_back({Kind::captured, passes::kListTables[0], as_table(std::move(plan.list.rows), 3)});
   sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(plan.list.tiles), 1)});
-  if (has_classes) sources.push_back({Kind::captured, passes::kListTables[2], as_table(std::move(plan.list.class_of), std::max<std::int64_t>(heads, 1))});
+  if (has_classes)
+    sources.push_back({Kind::captured, passes::kListTables[2],
+                       as_table(std::move(plan.list.class_of), std::max<std::int64_t>(heads, 1))});
   plan.list = {};
   return sources;
 }
@@ -75,9 +85,12 @@ void check_sources(const ir::Kernel& tiled, const std::vector<ParameterSource>& 
   for (std::size_t i = 0; same && i < sources.size(); ++i) {
     bool table = sources[i].kind == Kind::captured || sources[i].kind == Kind::named_table;
     bool scalar = sources[i].kind == Kind::named_scalar;
-    same = (!table || tiled.params[i].kind == ir::ParamKind::table) && (!scalar || tiled.params[i].kind == ir::ParamKind::scalar);
+    same = (!table || tiled.params[i].kind == ir::ParamKind::table) &&
+           (!scalar || tiled.params[i].kind == ir::ParamKind::scalar);
   }
-  if (!same) throw InternalError("the tiled kernel's parameters are not those of the program, its functions and its plan", print(tiled));
+  if (!same)
+    throw InternalError("the tiled kernel's parameters are not those of the program, its functions and its plan",
+                        print(tiled));
 }
 
 bool is_list(const mask::Plan& plan) {
@@ -152,8 +165,9 @@ TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bo
 
 bool Planned::serves(const PlanInput& call) const {
   auto same_scalars = [&] {
-    return std::equal(call.scalars.begin(), call.scalars.end(), input.scalars.begin(), input.scalars.end(),
-                      [](const mask::NamedScalar& a, const mask::NamedScalar& b) { return a.name == b.name && a.value == b.value; });
+    return std::equal(
+        call.scalars.begin(), call.scalars.end(), input.scalars.begin(), input.scalars.end(),
+        [](const mask::NamedScalar& a, const mask::NamedScalar& b) { return a.name == b.name && a.value == b.value; });
   };
   return call.shapes == input.shapes && (!list || (same_scalars() && call.key_lengths == input.key_lengths));
 }

@@ -16,11 +16,17 @@ namespace tessera::library {
 // Where the kernel gets a parameter from at each call.
 struct ParameterSource {
   enum class Kind : std::uint8_t {
-    q, k, v, o, lse, scale, key_lengths,  // of an attention call
-    argument,                             // of another program's call: argument `index`
-    captured,                             // `table`: data of the mask, of a score or of the plan
-    named_table,                          // given at the call as `name`
-    named_scalar,                         // given at the call as `name`, else `value`
+    q,
+    k,
+    v,
+    o,
+    lse,
+    scale,
+    key_lengths,   // of an attention call
+    argument,      // of another program's call: argument `index`
+    captured,      // `table`: data of the mask, of a score or of the plan
+    named_table,   // given at the call as `name`
+    named_scalar,  // given at the call as `name`, else `value`
   };
   Kind kind;
   std::string name;
@@ -31,12 +37,12 @@ struct ParameterSource {
 
 // A program before it meets a plan.
 struct TracedProgram {
-  Traced traced;                       // simplified
+  Traced traced;                          // simplified
   const mask::Pointwise* mask = nullptr;  // of its loop over keys: one of traced.functions, or null
   passes::Tiling tiling;
-  bool attention = false;              // its arguments are those of an attention call
-  bool bounded = false;                // it is told how many keys exist
-  double ms = 0;                       // it took to trace
+  bool attention = false;  // its arguments are those of an attention call
+  bool bounded = false;    // it is told how many keys exist
+  double ms = 0;           // it took to trace
 };
 
 // Simplifies a program and finds its mask. UserError when two loops have two masks: a kernel is planned for one.
@@ -53,11 +59,11 @@ mask::PlanRequest request_of(const PlanInput& input);
 
 struct Planned {
   PlanInput input;
-  mask::Plan plan;           // without its list, which is among the sources; no passes where the program has no mask
+  mask::Plan plan;  // without its list, which is among the sources; no passes where the program has no mask
   ir::Kernel tiled;
-  std::string text;          // print(tiled)
+  std::string text;                      // print(tiled)
   std::vector<ParameterSource> sources;  // one a parameter of `tiled`
-  bool list = false;         // the plan reads a list
+  bool list = false;                     // the plan reads a list
   double trace_ms = 0, plan_ms = 0;
 
   // Whether a call may use this: same shapes and, where the plan depends on them, same scalars and key lengths.

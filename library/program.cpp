@@ -45,11 +45,14 @@ const View* first_view(const std::vector<ir::Argument>& arguments) {
   return nullptr;
 }
 
-void check_one_memory(const ir::Kernel& kernel, const std::vector<ir::Argument>& arguments, Memory memory, SourceLoc loc) {
+void check_one_memory(const ir::Kernel& kernel, const std::vector<ir::Argument>& arguments, Memory memory,
+                      SourceLoc loc) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const View* view = std::get_if<View>(&arguments[i]);
     if (!view || view->memory == memory) continue;
-    throw UserError(loc, fmt::format("'{}' is not in the memory that the other arguments of '{}' are in", kernel.params[i].name, kernel.name),
+    throw UserError(loc,
+                    fmt::format("'{}' is not in the memory that the other arguments of '{}' are in",
+                                kernel.params[i].name, kernel.name),
                     "put all arguments of a call in one memory");
   }
 }
@@ -84,7 +87,8 @@ struct Program::Impl {
   }
 
   const Planned& needed() const {
-    if (!last) throw UserError({}, "the program was not called yet, and is planned for the lengths of a call", "call it first");
+    if (!last)
+      throw UserError({}, "the program was not called yet, and is planned for the lengths of a call", "call it first");
     return *last;
   }
 
@@ -99,7 +103,10 @@ struct Program::Impl {
     PlanInput input;
     input.tile = {tile_of(options, "Query", 128), tile_of(options, "Key", 128)};
     if (!program.mask) return input;
-    input.shapes = {.batch = length("Batch"), .heads = length("Head"), .query_length = length("Query"), .key_length = length("Key"),
+    input.shapes = {.batch = length("Batch"),
+                    .heads = length("Head"),
+                    .query_length = length("Query"),
+                    .key_length = length("Key"),
                     .key_lengths = program.bounded};
     return input;
   }
@@ -126,7 +133,8 @@ struct Program::Impl {
     return ir::bind(planned.tiled, std::move(arguments));
   }
 
-  void run_on_device(const Planned& planned, const std::vector<ir::Argument>& given, const View& first, void* stream, SourceLoc loc) {
+  void run_on_device(const Planned& planned, const std::vector<ir::Argument>& given, const View& first, void* stream,
+                     SourceLoc loc) {
     const runtime::Device& device = device_of("the first argument", first, loc);
     runtime::OutsideCapture outside;
     auto place = [&](const std::shared_ptr<const mask::TableData>& table) {
@@ -146,7 +154,8 @@ struct Program::Impl {
 Program::Program(Traced program, ProgramOptions options, SourceLoc loc) : impl_(std::make_unique<Impl>()) {
   for (const mask::Pointwise& function : program.functions) {
     if (function.data_at_call()) {
-      throw UserError(loc, "a mask or score of kernel '" + program.kernel.name + "' reads a table that is given at the call",
+      throw UserError(loc,
+                      "a mask or score of kernel '" + program.kernel.name + "' reads a table that is given at the call",
                       "give the kernel a Lookup argument instead, or capture the table's data");
     }
   }

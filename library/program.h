@@ -23,10 +23,10 @@ struct AxisTile {
 };
 
 struct ProgramOptions {
-  std::vector<AxisTile> tiles = {};   // of each axis that the grid or a loop walks in tiles
-  std::vector<AxisTile> whole = {};   // lengths of the other axes: a tile has all of them
+  std::vector<AxisTile> tiles = {};  // of each axis that the grid or a loop walks in tiles
+  std::vector<AxisTile> whole = {};  // lengths of the other axes: a tile has all of them
   backend::Schedule schedule = {};
-  std::string target = {};            // "sm_90a"; empty: the device's
+  std::string target = {};  // "sm_90a"; empty: the device's
 };
 
 class TESSERA_API Program {

@@ -15,7 +15,8 @@ constexpr SourceLoc kNowhere{};  // the user's text has no line
 const PatternParameter kAlign{"align", "bottom-right", "bottom-right or top-left: which ends of queries and keys meet"};
 const PatternParameter kCausal{"causal", "false", "only keys up to the query's own place"};
 
-[[noreturn]] void refuse_value(const std::string& pattern, const std::string& name, const std::string& text, const char* wanted) {
+[[noreturn]] void refuse_value(const std::string& pattern, const std::string& name, const std::string& text,
+                               const char* wanted) {
   throw UserError({}, fmt::format("--{} of pattern '{}' is '{}'", name, pattern, text), std::string("give ") + wanted);
 }
 
@@ -26,13 +27,18 @@ bool read(const std::string& text, std::int64_t& value) {
 
 Mask with_causal(Mask mask, const PatternValues& values) { return values.flag("causal") ? mask & causal : mask; }
 
-Mask make_documents(const PatternValues& values) { return with_causal(documents(document_ids(values.integers("lengths"), kNowhere), kNowhere), values); }
+Mask make_documents(const PatternValues& values) {
+  return with_causal(documents(document_ids(values.integers("lengths"), kNowhere), kNowhere), values);
+}
 
 std::vector<Pattern> make_patterns() {
   using Values = PatternValues;
   return {
       {"full", "all keys", {}, [](const Values&) { return Mask(full); }},
-      {"causal", "keys up to the query's own place", {kAlign}, [](const Values& v) { return causal(v.align("align"), kNowhere); }},
+      {"causal",
+       "keys up to the query's own place",
+       {kAlign},
+       [](const Values& v) { return causal(v.align("align"), kNowhere); }},
       {"window",
        "keys near the query's own place",
        {{"left", "1024", "keys before it"}, {"right", "0", "keys after it"}, kAlign},
@@ -43,7 +49,9 @@ std::vector<Pattern> make_patterns() {
        [](const Values& v) { return prefix(v.integer("length"), v.align("align"), kNowhere); }},
       {"sinks",
        "the first keys, and a causal window",
-       {{"count", "4", "sinks: keys seen by every later query"}, {"left", "1023", "keys of the window before the query's own place"}, kAlign},
+       {{"count", "4", "sinks: keys seen by every later query"},
+        {"left", "1023", "keys of the window before the query's own place"},
+        kAlign},
        [](const Values& v) { return sink_window(v.integer("count"), v.integer("left"), v.align("align"), kNowhere); }},
       {"block-diagonal",
        "keys of the query's own block",
@@ -60,13 +68,15 @@ std::vector<Pattern> make_patterns() {
 
 const std::string& PatternValues::text(const std::string& name) const {
   auto found = values_.find(name);
-  if (found == values_.end()) throw InternalError("pattern '" + pattern_ + "' reads a parameter '" + name + "' that it does not list");
+  if (found == values_.end())
+    throw InternalError("pattern '" + pattern_ + "' reads a parameter '" + name + "' that it does not list");
   return found->second;
 }
 
 int PatternValues::integer(const std::string& name) const {
   std::int64_t value = 0;
-  if (!read(text(name), value) || value < INT32_MIN || value > INT32_MAX) refuse_value(pattern_, name, text(name), "a whole number of 32 bits");
+  if (!read(text(name), value) || value < INT32_MIN || value > INT32_MAX)
+    refuse_value(pattern_, name, text(name), "a whole number of 32 bits");
   return static_cast<int>(value);
 }
 
@@ -76,7 +86,8 @@ std::vector<std::int64_t> PatternValues::integers(const std::string& name) const
   for (std::size_t begin = 0; begin <= all.size();) {
     std::size_t end = std::min(all.find(',', begin), all.size());
     std::int64_t value = 0;
-    if (!read(all.substr(begin, end - begin), value)) refuse_value(pattern_, name, all, "whole numbers with commas between, as 100,28,300");
+    if (!read(all.substr(begin, end - begin), value))
+      refuse_value(pattern_, name, all, "whole numbers with commas between, as 100,28,300");
     values.push_back(value);
     begin = end + 1;
   }
@@ -106,7 +117,8 @@ const Pattern& pattern_named(const std::string& name) {
     if (pattern.name == name) return pattern;
     names.push_back(pattern.name);
   }
-  throw UserError({}, fmt::format("there is no pattern '{}'", name), fmt::format("patterns: {}", fmt::join(names, ", ")));
+  throw UserError({}, fmt::format("there is no pattern '{}'", name),
+                  fmt::format("patterns: {}", fmt::join(names, ", ")));
 }
 
 Mask make_mask(const Pattern& pattern, const std::map<std::string, std::string>& given) {

@@ -14,8 +14,8 @@
 namespace tessera {
 
 struct PatternParameter {
-  std::string name;     // "left"
-  std::string fallback; // value when it is not given; empty: it must be given
+  std::string name;      // "left"
+  std::string fallback;  // value when it is not given; empty: it must be given
   std::string help;
 };
 

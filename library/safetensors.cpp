@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 namespace tessera {
 
@@ -24,7 +24,8 @@ struct Spelling {
   DType dtype;
   const char* name;
 };
-constexpr Spelling kSpellings[] = {{DType::f16, "F16"}, {DType::bf16, "BF16"}, {DType::f32, "F32"}, {DType::i32, "I32"}};
+constexpr Spelling kSpellings[] = {
+    {DType::f16, "F16"}, {DType::bf16, "BF16"}, {DType::f32, "F32"}, {DType::i32, "I32"}};
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what, const std::string& remedy) {
   throw UserError({}, path + ": " + what, remedy);
@@ -34,7 +35,8 @@ constexpr const char* kWriteAgain = "the file is damaged or not a safetensors fi
 
 std::uint64_t read_header_size(const std::vector<std::byte>& bytes, const std::string& path) {
   if (bytes.size() < kPrefix) {
-    refuse(path, fmt::format("a safetensors file starts with 8 bytes of header size, this one has {} bytes", bytes.size()),
+    refuse(path,
+           fmt::format("a safetensors file starts with 8 bytes of header size, this one has {} bytes", bytes.size()),
            kWriteAgain);
   }
   std::uint64_t size = 0;
@@ -66,7 +68,8 @@ bool read_sizes(const json& entry, const char* key, std::vector<std::int64_t>& o
 
 DType read_dtype(const json& entry, const std::string& name, const std::string& path) {
   auto found = entry.find("dtype");
-  if (found == entry.end() || !found->is_string()) refuse(path, fmt::format("tensor '{}' has no dtype", name), kWriteAgain);
+  if (found == entry.end() || !found->is_string())
+    refuse(path, fmt::format("tensor '{}' has no dtype", name), kWriteAgain);
   for (const Spelling& s : kSpellings) {
     if (*found == s.name) return s.dtype;
   }
@@ -106,10 +109,11 @@ Located read_tensor(const std::string& name, const json& entry, std::int64_t dat
   }
   std::int64_t wanted = checked_bytes(tensor.shape, tensor.dtype);
   if (wanted != offsets[1] - offsets[0]) {
-    refuse(path, fmt::format("tensor '{}' of shape [{}] has {} bytes, its shape needs {}", name,
-                             fmt::join(tensor.shape, ", "), offsets[1] - offsets[0],
-                             wanted < 0 ? std::string("more than 2^63") : std::to_string(wanted)),
-           kWriteAgain);
+    refuse(
+        path,
+        fmt::format("tensor '{}' of shape [{}] has {} bytes, its shape needs {}", name, fmt::join(tensor.shape, ", "),
+                    offsets[1] - offsets[0], wanted < 0 ? std::string("more than 2^63") : std::to_string(wanted)),
+        kWriteAgain);
   }
   return {name, offsets[0], offsets[1]};
 }
@@ -121,7 +125,8 @@ void check_cover(std::vector<Located> located, std::int64_t data_bytes, const st
   std::int64_t at = 0;
   for (const Located& tensor : located) {
     if (tensor.begin != at) {
-      refuse(path, fmt::format("tensor '{}' starts at byte {}, the one before it ends at {}", tensor.name, tensor.begin, at),
+      refuse(path,
+             fmt::format("tensor '{}' starts at byte {}, the one before it ends at {}", tensor.name, tensor.begin, at),
              kWriteAgain);
     }
     at = tensor.end;
@@ -143,7 +148,8 @@ const char* spelling_of(DType dtype) {
   for (const Spelling& s : kSpellings) {
     if (s.dtype == dtype) return s.name;
   }
-  throw UserError({}, fmt::format("safetensors files here hold no {}", name_of(dtype)), "convert it to f16, bf16, f32 or i32");
+  throw UserError({}, fmt::format("safetensors files here hold no {}", name_of(dtype)),
+                  "convert it to f16, bf16, f32 or i32");
 }
 
 }  // namespace
@@ -151,7 +157,8 @@ const char* spelling_of(DType dtype) {
 HostTensor HostTensor::zeros(DType dtype, std::vector<std::int64_t> shape) {
   std::int64_t bytes = checked_bytes(shape, dtype);
   if (bytes < 0) {
-    throw UserError({}, fmt::format("a tensor of shape [{}] has more than 2^63 bytes", fmt::join(shape, ", ")), "use a smaller shape");
+    throw UserError({}, fmt::format("a tensor of shape [{}] has more than 2^63 bytes", fmt::join(shape, ", ")),
+                    "use a smaller shape");
   }
   return {dtype, std::move(shape), std::vector<std::byte>(static_cast<std::size_t>(bytes))};
 }
@@ -182,7 +189,8 @@ SafeTensors SafeTensors::read(const std::string& path) {
   std::error_code error;
   std::uintmax_t size = std::filesystem::file_size(path, error);
   std::ifstream file(path, std::ios::binary);
-  if (error || !file) refuse(path, "cannot be read: " + (error ? error.message() : std::string("permission denied")), "check the path");
+  if (error || !file)
+    refuse(path, "cannot be read: " + (error ? error.message() : std::string("permission denied")), "check the path");
   std::vector<std::byte> bytes(size);
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
   if (static_cast<std::uintmax_t>(file.gcount()) != size) {

@@ -7,7 +7,8 @@
 namespace tessera {
 
 Score softcap(double cap, SourceLoc loc) {
-  if (!(cap > 0) || !std::isfinite(cap)) throw UserError(loc, fmt::format("the cap is {}", cap), "give a positive number");
+  if (!(cap > 0) || !std::isfinite(cap))
+    throw UserError(loc, fmt::format("the cap is {}", cap), "give a positive number");
   return Score([=](ScoreValue s, Position, Position) { return tanh(s * (1 / cap)) * cap; }, loc).named("softcap");
 }
 

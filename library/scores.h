@@ -16,7 +16,8 @@ namespace tessera {
 TESSERA_API Score softcap(double cap, SourceLoc loc = SourceLoc::here());
 
 // ALiBi: minus slope of the head times the distance of the query's own place and the key, on either side.
-TESSERA_API Score alibi(const std::vector<float>& slopes, Align align = Align::bottom_right, SourceLoc loc = SourceLoc::here());
+TESSERA_API Score alibi(const std::vector<float>& slopes, Align align = Align::bottom_right,
+                        SourceLoc loc = SourceLoc::here());
 // With the usual slopes for this many heads.
 TESSERA_API Score alibi(int heads, Align align = Align::bottom_right, SourceLoc loc = SourceLoc::here());
 TESSERA_API std::vector<float> alibi_slopes(int heads, SourceLoc loc = SourceLoc::here());

@@ -9,7 +9,8 @@
 namespace tessera::library {
 
 // Throws UserError unless dtype and rank are as wanted. `dims` names them: "batch, heads, length, dim".
-void check_view(const std::string& name, const View& view, DType dtype, std::size_t rank, const char* dims, SourceLoc loc);
+void check_view(const std::string& name, const View& view, DType dtype, std::size_t rank, const char* dims,
+                SourceLoc loc);
 
 // Rows that are read in 16-byte units: address and strides are multiples of it, the last dim has stride 1.
 void check_alignment(const std::string& name, const View& view, SourceLoc loc);

@@ -14,7 +14,10 @@
 // tiles it is the predicate and the bounds (k < key length), on i32 tiles of token positions. Score functions (`apply`)
 // are inlined in both. A reduction or contraction over an axis whose tile may reach past the axis's end gets the
 // identity there, unless the value is known to be neutral already (ir: -inf under max, 0 under sum).
-// Runs after simplify(traced); simplify runs again after it.
+// Bounded keys: loads in partial tiles carry the bound; full tiles lie within it and load as if there were none.
+// An `over` without a mask is one loop, or whole tiles apart from the last where that one needs a guard.
+// Parameters: the kernel's own, then those of functions[0], functions[1], ... (renamed where a name is taken: doc_2), then
+// the list's. Runs after simplify(traced); simplify runs again after it.
 #pragma once
 
 #include <tessera/dsl/ir/ir.h>

@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <tessera/library/registry.h>
 
@@ -39,13 +39,15 @@ void add_patterns(CLI::App& app, Arguments& a) {
     CLI::App* sub = app.add_subcommand(pattern.name, pattern.help)->fallthrough();
     for (const PatternParameter& parameter : pattern.parameters) {
       if (parameter.fallback == "false") {
-        sub->add_flag_callback("--" + parameter.name, [&a, name = parameter.name] { a.parameters[name] = "true"; }, parameter.help);
+        sub->add_flag_callback(
+            "--" + parameter.name, [&a, name = parameter.name] { a.parameters[name] = "true"; }, parameter.help);
         continue;
       }
       std::string help = parameter.help;
       if (!parameter.fallback.empty()) help += " (default: " + parameter.fallback + ")";
       sub->add_option_function<std::string>(
-          "--" + parameter.name, [&a, name = parameter.name](const std::string& text) { a.parameters[name] = text; }, help);
+          "--" + parameter.name, [&a, name = parameter.name](const std::string& text) { a.parameters[name] = text; },
+          help);
     }
     sub->callback([&a, name = pattern.name] { a.pattern = name; });
   }
@@ -69,7 +71,9 @@ void add_commands(CLI::App& app, Arguments& a) {
   add_common(*run, a);
   run->add_option("--input", a.input, "safetensors file with q, k and v: [batch, heads, length, dim]")->required();
   run->add_option("--output", a.output, "safetensors file to write o and lse to")->required();
-  run->add_option("--device", a.device, "auto, cpu or gpu")->check(CLI::IsMember({"auto", "cpu", "gpu"}))->capture_default_str();
+  run->add_option("--device", a.device, "auto, cpu or gpu")
+      ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
+      ->capture_default_str();
   add_patterns(*run, a);
 
   app.add_subcommand("patterns", "list the patterns and their parameters")->add_flag("--json", a.json, "print JSON");

@@ -55,7 +55,8 @@ std::string inspect(const Arguments& arguments) {
   attend.prepare(arguments.shapes(), SourceLoc{});
   std::string text = stage_text(attend, arguments.stage);
   if (!arguments.json) return text.ends_with('\n') ? text : text + "\n";
-  json result = {{"pattern", arguments.pattern}, {"parameters", arguments.parameters}, {"stage", arguments.stage}, {"text", text}};
+  json result = {
+      {"pattern", arguments.pattern}, {"parameters", arguments.parameters}, {"stage", arguments.stage}, {"text", text}};
   return result.dump(2) + "\n";
 }
 

@@ -18,7 +18,8 @@ constexpr std::size_t kRank = 4;
 HostTensor& tensor(SafeTensors& file, const std::string& name, const std::string& path) {
   HostTensor& found = file.at(name, path);
   if (found.shape.size() != kRank) {
-    throw UserError({}, fmt::format("{}: tensor '{}' has {} dims", path, name, found.shape.size()), "give it the shape [batch, heads, length, dim]");
+    throw UserError({}, fmt::format("{}: tensor '{}' has {} dims", path, name, found.shape.size()),
+                    "give it the shape [batch, heads, length, dim]");
   }
   return found;
 }
@@ -30,7 +31,8 @@ class Workspace {
 
   View input(HostTensor& tensor) {
     View view = output(tensor);
-    if (device_) runtime::copy_to_device(*device_, buffers_.back().address(), tensor.data.data(), buffers_.back().bytes());
+    if (device_)
+      runtime::copy_to_device(*device_, buffers_.back().address(), tensor.data.data(), buffers_.back().bytes());
     return view;
   }
   View output(HostTensor& tensor) {
@@ -53,7 +55,8 @@ class Workspace {
 const runtime::Device* choose_device(const std::string& wanted) {
   if (wanted == "cpu") return nullptr;
   const runtime::Device* device = library::default_device();
-  if (!device && wanted == "gpu") throw UserError({}, "there is no GPU: " + library::why_no_device(), "use --device cpu");
+  if (!device && wanted == "gpu")
+    throw UserError({}, "there is no GPU: " + library::why_no_device(), "use --device cpu");
   return device;
 }
 
@@ -82,7 +85,8 @@ std::string report(const Attention& attend, const Arguments& arguments, double m
 
 std::string run(const Arguments& arguments) {
   SafeTensors file = SafeTensors::read(arguments.input);
-  HostTensor &q = tensor(file, "q", arguments.input), &k = tensor(file, "k", arguments.input), &v = tensor(file, "v", arguments.input);
+  HostTensor &q = tensor(file, "q", arguments.input), &k = tensor(file, "k", arguments.input),
+             &v = tensor(file, "v", arguments.input);
   bool bias = file.tensors.count("bias") != 0, lengths = file.tensors.count("key_lengths") != 0;
   Workspace memory(choose_device(arguments.device));
   Attention attend(options_for(arguments, q, v, bias), SourceLoc{});
@@ -91,7 +95,11 @@ std::string run(const Arguments& arguments) {
   result.metadata = {{"pattern", arguments.pattern}};
   HostTensor& o = result.tensors["o"] = HostTensor::zeros(q.dtype, {q.shape[0], q.shape[1], q.shape[2], v.shape[3]});
   HostTensor& lse = result.tensors["lse"] = HostTensor::zeros(DType::f32, {q.shape[0], q.shape[1], q.shape[2]});
-  AttentionCall call{.q = memory.input(q), .k = memory.input(k), .v = memory.input(v), .o = memory.output(o), .lse = memory.output(lse)};
+  AttentionCall call{.q = memory.input(q),
+                     .k = memory.input(k),
+                     .v = memory.input(v),
+                     .o = memory.output(o),
+                     .lse = memory.output(lse)};
   if (bias) call.tables = {{"bias", memory.input(file.at("bias", arguments.input))}};
   if (lengths) call.key_lengths = file.at("key_lengths", arguments.input).view();
 

@@ -27,7 +27,8 @@ AttentionOptions small(Mask mask = full) { return {.mask = std::move(mask), .dty
 
 // A call that works, to be spoiled in one place.
 struct Call {
-  TestTensor q{DType::bf16, {2, 4, 40, 64}}, k{DType::bf16, {2, 2, 50, 64}}, v{DType::bf16, {2, 2, 50, 64}}, o{DType::bf16, {2, 4, 40, 64}};
+  TestTensor q{DType::bf16, {2, 4, 40, 64}}, k{DType::bf16, {2, 2, 50, 64}}, v{DType::bf16, {2, 2, 50, 64}},
+      o{DType::bf16, {2, 4, 40, 64}};
   TestTensor lse{DType::f32, {2, 4, 40}}, lengths{DType::i32, {2}};
   AttentionCall call{.q = q.view(), .k = k.view(), .v = v.view(), .o = o.view(), .lse = lse.view()};
 
@@ -52,17 +53,26 @@ TEST_CASE("options") {
     return refusal([&] { Attention attend(options); });
   };
   CHECK(with([](auto& o) { o.head_dim = 100; }) ==
-        "error: head_dim is 100, not a multiple of 8; note: pad the head to 104 columns of zeros, and give the scale of the true dim");
-  CHECK(with([](auto& o) { o.head_dim = 264; }) == "error: head_dim is 264, above the limit of 256; note: split the head");
-  CHECK(with([](auto& o) { o.head_dim = 0; }) == "error: head_dim is 0; note: give the columns of a head: a multiple of 8 up to 256");
+        "error: head_dim is 100, not a multiple of 8; note: pad the head to 104 columns of zeros, and give the scale "
+        "of the true dim");
+  CHECK(with([](auto& o) { o.head_dim = 264; }) ==
+        "error: head_dim is 264, above the limit of 256; note: split the head");
+  CHECK(with([](auto& o) { o.head_dim = 0; }) ==
+        "error: head_dim is 0; note: give the columns of a head: a multiple of 8 up to 256");
   CHECK(with([](auto& o) { o.value_dim = 4; }) ==
-        "error: value_dim is 4, not a multiple of 8; note: pad the head to 8 columns of zeros, and give the scale of the true dim");
+        "error: value_dim is 4, not a multiple of 8; note: pad the head to 8 columns of zeros, and give the scale of "
+        "the true dim");
   CHECK(with([](auto& o) { o.dtype = DType::f32; }) ==
         "error: dtype is f32; note: attention takes f16 or bf16: convert q, k and v (sums are in f32 either way)");
-  CHECK(with([](auto& o) { o.query_tile = 100; }) == "error: query_tile is 100; note: give a multiple of 64 up to 192, or 0 for the default");
-  CHECK(with([](auto& o) { o.key_tile = 512; }) == "error: key_tile is 512; note: give a multiple of 16 up to 256, or 0 for the default");
-  CHECK(with([](auto& o) { o.target = "sm_12"; }) == "error: there is no target named 'sm_12'; note: supported targets: sm_90a");
-  CHECK(with([](auto& o) { o.target = "sm_80"; }).find("error: target sm_80 is not supported: it has no tensor copies") == 0);
+  CHECK(with([](auto& o) { o.query_tile = 100; }) ==
+        "error: query_tile is 100; note: give a multiple of 64 up to 192, or 0 for the default");
+  CHECK(with([](auto& o) { o.key_tile = 512; }) ==
+        "error: key_tile is 512; note: give a multiple of 16 up to 256, or 0 for the default");
+  CHECK(with([](auto& o) { o.target = "sm_12"; }) ==
+        "error: there is no target named 'sm_12'; note: supported targets: sm_90a");
+  CHECK(with([](auto& o) {
+          o.target = "sm_80";
+        }).find("error: target sm_80 is not supported: it has no tensor copies") == 0);
 }
 
 TEST_CASE("dtype, rank and shape") {
@@ -81,22 +91,28 @@ TEST_CASE("dtype, rank and shape") {
   CHECK(Call().refused([](auto& c) { c.lse.shape[1] = 2; }) ==
         "error: lse has the shape [2, 2, 40]: dim 1 is 2, expected 4 (as in q); note: make the shapes agree");
   CHECK(Call().refused([](auto& c) { c.k.shape[1] = c.v.shape[1] = 3; }) ==
-        "error: 4 query heads do not divide evenly over 3 key and value heads; note: make the number of query heads a multiple of the "
+        "error: 4 query heads do not divide evenly over 3 key and value heads; note: make the number of query heads a "
+        "multiple of the "
         "number of key and value heads");
   CHECK(Call().refused([](auto& c) { c.v.data = nullptr; }) ==
-        "error: v has no memory: its pointer is null and its shape is [2, 2, 50, 64]; note: pass a view of allocated memory");
+        "error: v has no memory: its pointer is null and its shape is [2, 2, 50, 64]; note: pass a view of allocated "
+        "memory");
 }
 
 TEST_CASE("strides and alignment (B53)") {
   CHECK(Call().refused([](auto& c) { c.q.strides[3] = 2; }) ==
         "error: q has stride 2 along its last dim, must be 1; note: copy q so that its rows are contiguous");
   CHECK(Call().refused([](auto& c) { c.k.strides[2] = 65; }) ==
-        "error: k has stride 65 along dim 2: 130 bytes, not a multiple of 16; note: pad its rows to a multiple of 8 elements");
-  CHECK(Call().refused([](auto& c) { c.v.strides[2] = -64; }) == "error: v has stride -64 along dim 2; note: use strides of 0 or more");
+        "error: k has stride 65 along dim 2: 130 bytes, not a multiple of 16; note: pad its rows to a multiple of 8 "
+        "elements");
+  CHECK(Call().refused([](auto& c) { c.v.strides[2] = -64; }) ==
+        "error: v has stride -64 along dim 2; note: use strides of 0 or more");
   CHECK(Call().refused([](auto& c) { c.k.data = static_cast<std::byte*>(c.k.data) + 2; }) ==
-        "error: k starts 2 bytes past a multiple of 16; note: start it at a multiple of 8 elements of a 16-byte aligned allocation");
+        "error: k starts 2 bytes past a multiple of 16; note: start it at a multiple of 8 elements of a 16-byte "
+        "aligned allocation");
   CHECK(Call().refused([](auto& c) { c.o.strides[1] = 0; }) ==
-        "error: o is an output of shape [2, 4, 40, 64] and strides [10240, 0, 64, 1]: several elements share a place; note: give each "
+        "error: o is an output of shape [2, 4, 40, 64] and strides [10240, 0, 64, 1]: several elements share a place; "
+        "note: give each "
         "output element its own memory");
 }
 
@@ -121,15 +137,18 @@ TEST_CASE("key lengths") {
 TEST_CASE("a mask that was made for other lengths, or too short a table (B25)") {
   std::vector<std::int32_t> short_ids(45, 0), long_ids(64, 0);
   CHECK(Call().refused([](auto&) {}, small(documents(short_ids))) ==
-        "error: table 'document' of shape [45] is read along its dim 0 by keys, of which this call has 50; note: it was made for 45: make "
+        "error: table 'document' of shape [45] is read along its dim 0 by keys, of which this call has 50; note: it "
+        "was made for 45: make "
         "the mask or score for these lengths");
   CHECK(Call().refused([](auto&) {}, small(documents(long_ids))) ==
-        "error: table 'document' of shape [64] is read along its dim 0 by keys, of which this call has 50; note: it was made for 64: make "
+        "error: table 'document' of shape [64] is read along its dim 0 by keys, of which this call has 50; note: it "
+        "was made for 64: make "
         "the mask or score for these lengths");
   AttentionOptions eight_heads = small();
   eight_heads.scores = {alibi(8)};
   CHECK(Call().refused([](auto&) {}, eight_heads) ==
-        "error: table 'slope' of shape [8] is read along its dim 0 by heads, of which this call has 4; note: it was made for 8: make the "
+        "error: table 'slope' of shape [8] is read along its dim 0 by heads, of which this call has 4; note: it was "
+        "made for 8: make the "
         "mask or score for these lengths");
 }
 
@@ -138,7 +157,8 @@ TEST_CASE("names that nobody reads, and tables that are missing") {
   CHECK(Call().refused([](auto& c) { c.params = {{"widht", 4}}; }, options) ==
         "error: no mask or score of this Attention reads a Param named 'widht'; note: it reads: left, right");
   options.scores = {dense_bias()};
-  CHECK(Call().refused([](auto&) {}, options) == "error: the call lacks the table 'bias'; note: give .tables = {{\"bias\", view}}");
+  CHECK(Call().refused([](auto&) {}, options) ==
+        "error: the call lacks the table 'bias'; note: give .tables = {{\"bias\", view}}");
   CHECK(Call().refused([](auto& c) { c.tables = {{"bias", c.q}}; }) ==
         "error: no mask or score of this Attention reads a table named 'bias' at the call; note: it reads none");
 }

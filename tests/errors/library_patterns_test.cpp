@@ -46,7 +46,8 @@ TEST_CASE("patterns") {
     CHECK(error.loc().line == line);
   }
   CHECK(refusal([] { window(-1, 0); }) ==
-        "error: the window is (-1, 0); note: give the number of keys before and after a query's own place, each 0 or more");
+        "error: the window is (-1, 0); note: give the number of keys before and after a query's own place, each 0 or "
+        "more");
   CHECK(refusal([] { prefix(-3); }) == "error: the prefix has -3 keys; note: give 0 or more");
   CHECK(refusal([] { sinks(-1); }) == "error: there are -1 sinks; note: give 0 or more");
   CHECK(refusal([] { sink_window(4, -1); }) ==
@@ -63,44 +64,56 @@ TEST_CASE("scores") {
 
 TEST_CASE("patterns by name") {
   CHECK(refusal([] { pattern_named("spiral"); }) ==
-        "error: there is no pattern 'spiral'; note: patterns: full, causal, window, prefix, sinks, block-diagonal, documents");
+        "error: there is no pattern 'spiral'; note: patterns: full, causal, window, prefix, sinks, block-diagonal, "
+        "documents");
   CHECK(refusal([] { make_mask(pattern_named("window"), {{"width", "3"}}); }) ==
         "error: pattern 'window' has no parameter 'width'; note: it has: left, right, align");
-  CHECK(refusal([] { make_mask(pattern_named("full"), {{"width", "3"}}); }) == "error: pattern 'full' has no parameter 'width'; note: it has none");
-  CHECK(refusal([] { make_mask(pattern_named("prefix"), {}); }) == "error: pattern 'prefix' needs --length; note: keys of the prefix");
+  CHECK(refusal([] { make_mask(pattern_named("full"), {{"width", "3"}}); }) ==
+        "error: pattern 'full' has no parameter 'width'; note: it has none");
+  CHECK(refusal([] { make_mask(pattern_named("prefix"), {}); }) ==
+        "error: pattern 'prefix' needs --length; note: keys of the prefix");
   CHECK(refusal([] { make_mask(pattern_named("window"), {{"left", "1e3"}}); }) ==
         "error: --left of pattern 'window' is '1e3'; note: give a whole number of 32 bits");
   CHECK(refusal([] { make_mask(pattern_named("window"), {{"left", "99999999999"}}); }) ==
         "error: --left of pattern 'window' is '99999999999'; note: give a whole number of 32 bits");
   CHECK(refusal([] { make_mask(pattern_named("causal"), {{"align", "left"}}); }) ==
         "error: --align of pattern 'causal' is 'left'; note: give bottom-right or top-left");
-  CHECK(refusal([] { make_mask(pattern_named("documents"), {{"lengths", "3,,4"}}); }) ==
-        "error: --lengths of pattern 'documents' is '3,,4'; note: give whole numbers with commas between, as 100,28,300");
+  CHECK(
+      refusal([] { make_mask(pattern_named("documents"), {{"lengths", "3,,4"}}); }) ==
+      "error: --lengths of pattern 'documents' is '3,,4'; note: give whole numbers with commas between, as 100,28,300");
 }
 
 TEST_CASE("merging") {
-  test::TestTensor o(DType::f32, {1, 2, 5, 8}), lse(DType::f32, {1, 2, 5}), other(DType::f32, {1, 2, 6, 8}), other_lse(DType::f32, {1, 2, 6});
+  test::TestTensor o(DType::f32, {1, 2, 5, 8}), lse(DType::f32, {1, 2, 5}), other(DType::f32, {1, 2, 6, 8}),
+      other_lse(DType::f32, {1, 2, 6});
   Partial part{o.view(), lse.view()}, longer{other.view(), other_lse.view()};
   CHECK(refusal([&] { merge({part}, part); }) == "error: there are 1 parts to merge; note: give two or more");
   CHECK(refusal([&] { merge({part, longer}, part); }) ==
         "error: part 1.o has the shape [1, 2, 6, 8], expected [1, 2, 5, 8]; note: give all parts one shape");
   Partial integers = part;
   integers.o.dtype = DType::i32;
-  CHECK(refusal([&] { merge({part, part}, integers); }) == "error: the result has dtype i32; note: merge f16, bf16 or f32");
+  CHECK(refusal([&] { merge({part, part}, integers); }) ==
+        "error: the result has dtype i32; note: merge f16, bf16 or f32");
 }
 
 TEST_CASE("safetensors") {
-  auto parse = [](const std::string& text) { return refusal([&] { SafeTensors::parse(bytes_of(text), "x.safetensors"); }); };
+  auto parse = [](const std::string& text) {
+    return refusal([&] { SafeTensors::parse(bytes_of(text), "x.safetensors"); });
+  };
   const std::string again = "; note: the file is damaged or not a safetensors file; write it again";
-  CHECK(parse("abc") == "error: x.safetensors: a safetensors file starts with 8 bytes of header size, this one has 3 bytes" + again);
-  CHECK(parse(std::string("\x50\0\0\0\0\0\0\0{}", 10)) == "error: x.safetensors: the header is said to have 80 bytes, the file has 2" + again);
-  CHECK(parse(std::string("\x02\0\0\0\0\0\0\0[]", 10)) == "error: x.safetensors: the header is not a JSON object" + again);
+  CHECK(parse("abc") ==
+        "error: x.safetensors: a safetensors file starts with 8 bytes of header size, this one has 3 bytes" + again);
+  CHECK(parse(std::string("\x50\0\0\0\0\0\0\0{}", 10)) ==
+        "error: x.safetensors: the header is said to have 80 bytes, the file has 2" + again);
+  CHECK(parse(std::string("\x02\0\0\0\0\0\0\0[]", 10)) ==
+        "error: x.safetensors: the header is not a JSON object" + again);
   CHECK(refusal([] { SafeTensors::read("nowhere/x.safetensors"); }) ==
         "error: nowhere/x.safetensors: cannot be read: No such file or directory; note: check the path");
   SafeTensors file;
   file.tensors["a"] = HostTensor::zeros(DType::f32, {1});
   file.tensors["b"] = HostTensor::zeros(DType::f32, {1});
-  CHECK(refusal([&] { file.at("q", "x.safetensors"); }) == "error: x.safetensors: there is no tensor 'q'; note: the file has: a, b");
+  CHECK(refusal([&] { file.at("q", "x.safetensors"); }) ==
+        "error: x.safetensors: there is no tensor 'q'; note: the file has: a, b");
   CHECK(refusal([&] { file.write("nowhere/x.safetensors"); }).find("error: nowhere/x.safetensors: ") == 0);
   CHECK(refusal([] { HostTensor::zeros(DType::f32, {1LL << 40, 1LL << 40}); }) ==
         "error: a tensor of shape [1099511627776, 1099511627776] has more than 2^63 bytes; note: use a smaller shape");
@@ -108,10 +121,13 @@ TEST_CASE("safetensors") {
 
 TEST_CASE("environment") {
   auto read = [](std::string name, std::string value) {
-    return refusal([&] { library::read_environment([&](const char* n) { return name == n ? value.c_str() : nullptr; }); });
+    return refusal(
+        [&] { library::read_environment([&](const char* n) { return name == n ? value.c_str() : nullptr; }); });
   };
   CHECK(read("TESSERA_DEVICE", "gpu") ==
-        "error: environment variable TESSERA_DEVICE is 'gpu'; note: set it to a whole number from 0 to 1023, or unset it");
+        "error: environment variable TESSERA_DEVICE is 'gpu'; note: set it to a whole number from 0 to 1023, or unset "
+        "it");
   CHECK(read("TESSERA_THREADS", "-1") ==
-        "error: environment variable TESSERA_THREADS is '-1'; note: set it to a whole number from 0 to 4096, or unset it");
+        "error: environment variable TESSERA_THREADS is '-1'; note: set it to a whole number from 0 to 4096, or unset "
+        "it");
 }

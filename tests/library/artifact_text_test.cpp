@@ -28,7 +28,8 @@ TEST_CASE("an artifact survives the cache") {
 
 TEST_CASE("bytes that are no artifact give nothing") {
   std::string text = library::serialise({});
-  for (std::string bytes : {std::string(), std::string("{}"), std::string("[1]"), text.substr(0, text.size() / 2), std::string("\0\xff", 2)}) {
+  for (std::string bytes : {std::string(), std::string("{}"), std::string("[1]"), text.substr(0, text.size() / 2),
+                            std::string("\0\xff", 2)}) {
     CHECK_FALSE(library::parse_artifact(bytes).has_value());
   }
 }

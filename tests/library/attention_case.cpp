@@ -111,8 +111,8 @@ void check_counts(Case c, const std::string& name) {
         }
         double lse = t.lse.at({b, h, q}), one = t.o.at({b, h, q, 0}), mean = t.o.at({b, h, q, 1});
         bool right = count == 0 ? lse == -std::numeric_limits<double>::infinity() && one == 0 && mean == 0
-                                : std::abs(lse - std::log(count)) < 2e-6 * (1 + std::log(count)) && std::abs(one - 1) <= rounding &&
-                                      std::abs(mean - sum / count) <= 2 * rounding;
+                                : std::abs(lse - std::log(count)) < 2e-6 * (1 + std::log(count)) &&
+                                      std::abs(one - 1) <= rounding && std::abs(mean - sum / count) <= 2 * rounding;
         wrong += !right;
       }
     }

@@ -21,7 +21,7 @@ struct Case {
   std::optional<double> scale = {};
   std::vector<std::int64_t> key_lengths = {};
   double input_scale = 1;
-  TensorOptions layout = {};        // of q, k, v, o
+  TensorOptions layout = {};  // of q, k, v, o
   int query_tile = 64, key_tile = 64;
   std::vector<mask::NamedScalar> params = {};
 };

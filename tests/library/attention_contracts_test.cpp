@@ -123,7 +123,8 @@ TEST_CASE("each batch is what it would be alone (B56)") {
     attend(one);
     double worst = 0;
     for (std::int64_t q = 0; q < 70; ++q) {
-      for (std::int64_t d = 0; d < 16; ++d) worst = std::max<double>(worst, std::abs(o.at({0, 0, q, d}) - all.o.at({b, 0, q, d})));
+      for (std::int64_t d = 0; d < 16; ++d)
+        worst = std::max<double>(worst, std::abs(o.at({0, 0, q, d}) - all.o.at({b, 0, q, d})));
     }
     CHECK(worst == 0);
   }
@@ -176,7 +177,8 @@ TEST_CASE("one object, many shapes: nothing is left over from the last call (B36
   Mask lagged = [](Position q, Position k, At at) { return k <= q + (at.key_length - at.query_length); };
   Case c{.depth = 16, .mask = lagged};
   Attention attend(options_of(c));
-  for (auto [queries, keys] : {std::pair<std::int64_t, std::int64_t>{64, 64}, {32, 96}, {1, 257}, {64, 64}, {200, 20}}) {
+  for (auto [queries, keys] :
+       {std::pair<std::int64_t, std::int64_t>{64, 64}, {32, 96}, {1, 257}, {64, 64}, {200, 20}}) {
     c.queries = queries;
     c.keys = keys;
     c.allowed = [=](const Pair& p) { return p.k <= p.q + keys - queries; };

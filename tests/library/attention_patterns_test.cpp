@@ -29,10 +29,11 @@ std::vector<Named> every_pattern() {
       {"sinks", sink_window(4, 20), [=](const Pair& p) { return p.k <= own(p) && (p.k >= own(p) - 20 || p.k < 4); }},
       {"block-diagonal", block_diagonal(48), [](const Pair& p) { return p.q / 48 == p.k / 48; }},
       {"documents", documents(ids), [](const Pair& p) { return ids[p.q] == ids[p.k]; }},
-      {"causal documents", causal & documents(ids), [=](const Pair& p) { return p.k <= own(p) && ids[p.q] == ids[p.k]; }},
-      {"window or prefix, not causal", window(8, 8) | ~sinks(100), [=](const Pair& p) { return (p.k <= own(p) + 8 && p.k >= own(p) - 8) || p.k >= 100; }},
-      {"own expression",
-       [](Position q, Position k) { return (q - k) % 3 == 0 && abs(q - k) <= 60; },
+      {"causal documents", causal & documents(ids),
+       [=](const Pair& p) { return p.k <= own(p) && ids[p.q] == ids[p.k]; }},
+      {"window or prefix, not causal", window(8, 8) | ~sinks(100),
+       [=](const Pair& p) { return (p.k <= own(p) + 8 && p.k >= own(p) - 8) || p.k >= 100; }},
+      {"own expression", [](Position q, Position k) { return (q - k) % 3 == 0 && abs(q - k) <= 60; },
        [](const Pair& p) { return (p.q - p.k) % 3 == 0 && std::abs(p.q - p.k) <= 60; }},
   };
 }

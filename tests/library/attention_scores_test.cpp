@@ -9,7 +9,13 @@ using namespace tessera;
 using namespace tessera::test;
 
 TEST_CASE("the soft cap comes before the mask: masked keys keep weight 0 (B43)") {
-  Case c{.queries = 130, .keys = 130, .depth = 64, .mask = causal, .scores = {softcap(30)}, .scale = 3.0, .input_scale = 2};
+  Case c{.queries = 130,
+         .keys = 130,
+         .depth = 64,
+         .mask = causal,
+         .scores = {softcap(30)},
+         .scale = 3.0,
+         .input_scale = 2};
   c.allowed = [](const Pair& p) { return p.k <= p.q; };
   c.score = [](const Pair&, double s) { return 30 * std::tanh(s / 30); };
   check_case(c, "softcap");
@@ -37,7 +43,9 @@ TEST_CASE("scores apply from left to right (B43, B44)") {
 
 TEST_CASE("scores at tails do not reach outside (B10)") {
   for (std::int64_t n : {63, 64, 65}) {
-    Case c{.queries = n, .keys = n, .depth = 16, .scores = {Score([](ScoreValue s, Position q, Position k) { return s + cast<f32>(q - k); })}};
+    Case c{.queries = n, .keys = n, .depth = 16, .scores = {Score([](ScoreValue s, Position q, Position k) {
+                                                   return s + cast<f32>(q - k);
+                                                 })}};
     c.score = [](const Pair& p, double s) { return s + static_cast<double>(p.q - p.k); };
     check_case(c, "full " + std::to_string(n));
     c.mask = causal;
@@ -51,7 +59,9 @@ TEST_CASE("a dense bias is added to the scaled scores, shared by batch and head 
     Case c{.batch = 2, .heads = 4, .kv_heads = 2, .queries = 43, .keys = 51, .depth = 16, .scores = {dense_bias()}};
     TestTensor bias(DType::f32, {batch, heads, 43, 51});
     bias.fill_normal(7);
-    c.score = [&, batch = batch, heads = heads](const Pair& p, double s) { return s + bias.at({p.batch % batch, p.head % heads, p.q, p.k}); };
+    c.score = [&, batch = batch, heads = heads](const Pair& p, double s) {
+      return s + bias.at({p.batch % batch, p.head % heads, p.q, p.k});
+    };
     Tensors t(c);
     AttentionCall call = t.call(c);
     call.tables = {{"bias", bias.view()}};
@@ -83,6 +93,8 @@ TEST_CASE("a shifted look-up stays inside its table (B42)") {
   Table<i32> doc(ids);
   Case c{.queries = 101, .keys = 101, .depth = 16};
   c.mask = [doc](Position q, Position k) { return doc[q - 1] == doc[k + 1]; };
-  c.allowed = [ids](const Pair& p) { return ids[std::max<std::int64_t>(p.q - 1, 0)] == ids[std::min<std::int64_t>(p.k + 1, 100)]; };
+  c.allowed = [ids](const Pair& p) {
+    return ids[std::max<std::int64_t>(p.q - 1, 0)] == ids[std::min<std::int64_t>(p.k + 1, 100)];
+  };
   check_case(c, "nearest ends");
 }

@@ -1,10 +1,10 @@
 // The `tessera` command, run as a user runs it: exit codes, one line for an error, JSON that parses.
+#include <unistd.h>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -30,7 +30,8 @@ std::string read_all(const std::string& path) {
 
 // A folder of this test's own; also the cache's, so that nothing is left behind.
 struct Folder {
-  std::string path = (std::filesystem::temp_directory_path() / ("tessera_cli_test_" + std::to_string(::getpid()))).string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("tessera_cli_test_" + std::to_string(::getpid()))).string();
   Folder() { std::filesystem::create_directories(path); }
   ~Folder() { std::filesystem::remove_all(path); }
   std::string file(const std::string& name) const { return path + "/" + name; }
@@ -38,7 +39,8 @@ struct Folder {
 
 Output tessera_command(const Folder& folder, const std::string& arguments) {
   std::string out = folder.file("out.txt"), err = folder.file("err.txt");
-  std::string line = "TESSERA_CACHE_DIR=" + folder.file("cache") + " TESSERA_DEVICE=cpu " TESSERA_COMMAND " " + arguments + " >" + out + " 2>" + err;
+  std::string line = "TESSERA_CACHE_DIR=" + folder.file("cache") + " TESSERA_DEVICE=cpu " TESSERA_COMMAND " " +
+                     arguments + " >" + out + " 2>" + err;
   int status = std::system(line.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_all(out), read_all(err)};
 }
@@ -78,12 +80,14 @@ TEST_CASE("patterns lists every pattern with its parameters") {
 
 TEST_CASE("inspect shows the program at each stage of the language") {
   Folder folder;
-  for (auto [stage, wanted] : {std::pair{"traced", "kernel forward traced grid(Query, Head, Batch)"}, {"tiled", "kernel forward tiled grid("}}) {
+  for (auto [stage, wanted] : {std::pair{"traced", "kernel forward traced grid(Query, Head, Batch)"},
+                               {"tiled", "kernel forward tiled grid("}}) {
     Output out = tessera_command(folder, std::string("inspect window --left 100 --right 0 --stage ") + stage + kSmall);
     CAPTURE(out.error);
     CHECK(out.code == 0);
     CHECK(out.text.find(wanted) == 0);
-    Output again = tessera_command(folder, std::string("inspect window --json --left 100 --right 0 --stage ") + stage + kSmall);
+    Output again =
+        tessera_command(folder, std::string("inspect window --json --left 100 --right 0 --stage ") + stage + kSmall);
     CHECK(json::parse(again.text).at("text").get<std::string>().find(wanted) == 0);
   }
 }
@@ -93,15 +97,18 @@ TEST_CASE("inspect goes down to the PTX, and explain says what it costs") {
   Output placed = tessera_command(folder, std::string("inspect causal --stage placed") + kSmall);
   CAPTURE(placed.error);
   CHECK(placed.text.find("kernel forward placed") == 0);
-  CHECK(tessera_command(folder, std::string("inspect causal --stage llvm") + kSmall).text.find("target triple = \"nvptx64") != std::string::npos);
-  CHECK(tessera_command(folder, std::string("inspect causal --stage ptx") + kSmall).text.find("wgmma.mma_async") != std::string::npos);
+  CHECK(tessera_command(folder, std::string("inspect causal --stage llvm") + kSmall)
+            .text.find("target triple = \"nvptx64") != std::string::npos);
+  CHECK(tessera_command(folder, std::string("inspect causal --stage ptx") + kSmall).text.find("wgmma.mma_async") !=
+        std::string::npos);
 
   Output out = tessera_command(folder, std::string("explain causal --json") + kSmall);
   CAPTURE(out.error);
   REQUIRE(out.code == 0);
   json e = json::parse(out.text);
   for (const char* key : {"device", "assembler", "registers", "spill_bytes", "shared_bytes"}) CHECK(e.contains(key));
-  for (const char* part : {"trace", "plan", "passes", "llvm", "assemble"}) CHECK(e.at("compile_ms").at(part).is_number());
+  for (const char* part : {"trace", "plan", "passes", "llvm", "assemble"})
+    CHECK(e.at("compile_ms").at(part).is_number());
   const json& source = e.at("passes").at(0).at("sources").at(0);
   int query_tile = e.at("passes").at(0).at("query_tile"), key_tile = source.at("key_tile");
   CHECK(e.at("passes").at(0).at("query_order") == "[1:" + std::to_string(query_tile) + "]");
@@ -122,7 +129,8 @@ TEST_CASE("run computes attention over a file") {
   input.tensors["k"] = random_tensor({1, 2, 90, 32}, 2);
   input.tensors["v"] = random_tensor({1, 2, 90, 32}, 3);
   input.write(folder.file("in.safetensors"));
-  Output out = tessera_command(folder, "run window --left 20 --right 0 --input " + folder.file("in.safetensors") + " --output " + folder.file("out.safetensors") + " --json");
+  Output out = tessera_command(folder, "run window --left 20 --right 0 --input " + folder.file("in.safetensors") +
+                                           " --output " + folder.file("out.safetensors") + " --json");
   CAPTURE(out.error);
   REQUIRE(out.code == 0);
   CHECK(json::parse(out.text).at("device") == "CPU (interpreter)");
@@ -148,14 +156,19 @@ TEST_CASE("run computes attention over a file") {
 TEST_CASE("an error is one line on standard error and exit code 1; nothing is written") {
   Folder folder;
   for (auto [arguments, wanted] : {
-           std::pair<const char*, const char*>{"explain window --left -1", "tessera: error: the window is (-1, 0); note: "},
-           {"explain window --left many", "tessera: error: --left of pattern 'window' is 'many'; note: give a whole number of 32 bits"},
+           std::pair<const char*, const char*>{"explain window --left -1",
+                                               "tessera: error: the window is (-1, 0); note: "},
+           {"explain window --left many",
+            "tessera: error: --left of pattern 'window' is 'many'; note: give a whole number of 32 bits"},
            {"explain prefix", "tessera: error: pattern 'prefix' needs --length; note: keys of the prefix"},
            {"explain causal --head-dim 100", "tessera: error: head_dim is 100, not a multiple of 8; note: "},
            {"explain causal --dtype f32", "tessera: error: dtype is f32; note: attention takes f16 or bf16"},
-           {"explain documents --lengths 100,200 --query-length 4096", "tessera: error: table 'document' of shape [300] is read along its dim 0 by"},
-           {"explain causal --heads 8 --kv-heads 3", "tessera: error: 8 query heads do not divide evenly over 3 key and value heads; note: "},
-           {"run causal --input missing.safetensors --output x", "tessera: error: missing.safetensors: cannot be read: No such file or directory; note: check the path"},
+           {"explain documents --lengths 100,200 --query-length 4096",
+            "tessera: error: table 'document' of shape [300] is read along its dim 0 by"},
+           {"explain causal --heads 8 --kv-heads 3",
+            "tessera: error: 8 query heads do not divide evenly over 3 key and value heads; note: "},
+           {"run causal --input missing.safetensors --output x",
+            "tessera: error: missing.safetensors: cannot be read: No such file or directory; note: check the path"},
            {"explain spiral", "tessera: error: "},
            {"explain", "tessera: error: "},
            {"", "tessera: error: "},

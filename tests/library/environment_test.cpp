@@ -24,7 +24,8 @@ TEST_CASE("without variables: the first device, a thread a core, no line informa
 }
 
 TEST_CASE("variables are read") {
-  library::Environment e = read_environment(variables({{"TESSERA_DEVICE", "3"}, {"TESSERA_THREADS", "5"}, {"TESSERA_LINE_INFO", "1"}}));
+  library::Environment e =
+      read_environment(variables({{"TESSERA_DEVICE", "3"}, {"TESSERA_THREADS", "5"}, {"TESSERA_LINE_INFO", "1"}}));
   CHECK(e.device == 3);
   CHECK(e.threads == 5);
   CHECK(e.line_info);

@@ -44,11 +44,12 @@ TEST_CASE("each slot holds what the call gave, and addresses and scalars can be 
   ir::Binding binding = ir::bind(kernel, {in, out, 0.5, -7.0, View::contiguous(table, DType::i32, {2, 3})});
 
   backend::Artifact artifact;
-  artifact.slots = {{.kind = SlotKind::pointer, .param = 0},          {.kind = SlotKind::stride, .param = 0, .dim = 0},
-                    {.kind = SlotKind::group, .param = 0, .dim = 1},  {.kind = SlotKind::group, .param = 0, .dim = 0},
-                    {.kind = SlotKind::pointer, .param = 1},          {.kind = SlotKind::pointer, .param = 4},
-                    {.kind = SlotKind::extent, .param = 4, .dim = 1}, {.kind = SlotKind::length, .axis = ir::Axis::named("Query")},
-                    {.kind = SlotKind::scalar, .param = 2},           {.kind = SlotKind::scalar, .param = 3}};
+  artifact.slots = {
+      {.kind = SlotKind::pointer, .param = 0},          {.kind = SlotKind::stride, .param = 0, .dim = 0},
+      {.kind = SlotKind::group, .param = 0, .dim = 1},  {.kind = SlotKind::group, .param = 0, .dim = 0},
+      {.kind = SlotKind::pointer, .param = 1},          {.kind = SlotKind::pointer, .param = 4},
+      {.kind = SlotKind::extent, .param = 4, .dim = 1}, {.kind = SlotKind::length, .axis = ir::Axis::named("Query")},
+      {.kind = SlotKind::scalar, .param = 2},           {.kind = SlotKind::scalar, .param = 3}};
   library::LaunchImage image(artifact, kernel, binding, 0);
   CHECK(image.programs() == 2 * 4 * 2);
   CHECK(parameter<void*>(image, 0) == x);

@@ -20,7 +20,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Part {
   TestTensor o, lse;
-  Part(DType dtype, std::int64_t rows, std::int64_t columns) : o(dtype, {1, 2, rows, columns}), lse(DType::f32, {1, 2, rows}) {
+  Part(DType dtype, std::int64_t rows, std::int64_t columns)
+      : o(dtype, {1, 2, rows, columns}), lse(DType::f32, {1, 2, rows}) {
     o.poison();
     lse.poison();
   }
@@ -96,7 +97,8 @@ TEST_CASE("parts of the keys merge to the whole, in nats: COUNT probe of 1000 ke
     std::vector<Partial> views;
     for (std::int64_t p = 0; p < parts; ++p) results.emplace_back(DType::bf16, 1, 8);
     for (std::int64_t p = 0; p < parts; ++p) {
-      c.mask = [from = static_cast<int>(p * n / parts), to = static_cast<int>((p + 1) * n / parts)](Position, Position k) { return k >= from && k < to; };
+      c.mask = [from = static_cast<int>(p * n / parts), to = static_cast<int>((p + 1) * n / parts)](
+                   Position, Position k) { return k >= from && k < to; };
       Tensors t(c);
       t.q.fill(0);
       t.v.fill(1);

@@ -29,7 +29,8 @@ void check_pattern(const Mask& mask, const Brute& brute, std::int64_t queries, s
 }
 
 void check_pattern(const Mask& mask, const Brute& brute) {
-  for (auto [queries, keys] : {std::pair{40, 40}, {5, 2}, {2, 5}, {13, 40}, {40, 13}, {1, 1}}) check_pattern(mask, brute, queries, keys);
+  for (auto [queries, keys] : {std::pair{40, 40}, {5, 2}, {2, 5}, {13, 40}, {40, 13}, {1, 1}})
+    check_pattern(mask, brute, queries, keys);
 }
 
 }  // namespace
@@ -37,7 +38,8 @@ void check_pattern(const Mask& mask, const Brute& brute) {
 TEST_CASE("full, causal and prefix") {
   check_pattern(full, [](auto, auto, auto, auto) { return true; });
   check_pattern(causal, [](auto q, auto k, auto queries, auto keys) { return k <= q + keys - queries; });
-  check_pattern(causal(Align::bottom_right), [](auto q, auto k, auto queries, auto keys) { return k <= q + keys - queries; });
+  check_pattern(causal(Align::bottom_right),
+                [](auto q, auto k, auto queries, auto keys) { return k <= q + keys - queries; });
   check_pattern(causal(Align::top_left), [](auto q, auto k, auto, auto) { return k <= q; });
   check_pattern(prefix(7, Align::top_left), [](auto q, auto k, auto, auto) { return k < 7 || k <= q; });
   check_pattern(prefix(3), [](auto q, auto k, auto queries, auto keys) { return k < 3 || k <= q + keys - queries; });
@@ -50,7 +52,8 @@ TEST_CASE("window includes both ends, and window(0, 0) is the query itself") {
         auto own = q + keys - queries;
         return own - left <= k && k <= own + right;
       });
-      check_pattern(window(left, right, Align::top_left), [=](auto q, auto k, auto, auto) { return q - left <= k && k <= q + right; });
+      check_pattern(window(left, right, Align::top_left),
+                    [=](auto q, auto k, auto, auto) { return q - left <= k && k <= q + right; });
     }
   }
 }
@@ -58,7 +61,9 @@ TEST_CASE("window includes both ends, and window(0, 0) is the query itself") {
 TEST_CASE("window widths can be given at the call") {
   Mask band = window(Param<i32>{"left", 2}, Param<i32>{"right", 0});
   auto brute = [](int left, int right) {
-    return [=](auto q, auto k, auto queries, auto keys) { return q + keys - queries - left <= k && k <= q + keys - queries + right; };
+    return [=](auto q, auto k, auto queries, auto keys) {
+      return q + keys - queries - left <= k && k <= q + keys - queries + right;
+    };
   };
   check_pattern(band, brute(2, 0), 20, 20);
   check_pattern(band, brute(5, 3), 20, 20, {{"left", 5}, {"right", 3}});
@@ -84,23 +89,29 @@ TEST_CASE("blocks and documents") {
   CHECK(ids[8] == 0);
   CHECK(ids[9] == 2);
   check_pattern(documents(ids), [&](auto q, auto k, auto, auto) { return ids[q] == ids[k]; }, 40, 40);
-  check_pattern(causal & documents(ids), [&](auto q, auto k, auto, auto) { return k <= q && ids[q] == ids[k]; }, 40, 40);
+  check_pattern(
+      causal & documents(ids), [&](auto q, auto k, auto, auto) { return k <= q && ids[q] == ids[k]; }, 40, 40);
   check_pattern(~documents(ids), [&](auto q, auto k, auto, auto) { return ids[q] != ids[k]; }, 40, 40);
 }
 
 TEST_CASE("patterns by name are those of the library") {
-  auto made = [](const char* name, std::map<std::string, std::string> values) { return make_mask(pattern_named(name), values); };
+  auto made = [](const char* name, std::map<std::string, std::string> values) {
+    return make_mask(pattern_named(name), values);
+  };
   check_pattern(made("window", {{"left", "3"}, {"right", "1"}, {"align", "top-left"}}),
                 [](auto q, auto k, auto, auto) { return q - 3 <= k && k <= q + 1; });
   check_pattern(made("causal", {}), [](auto q, auto k, auto queries, auto keys) { return k <= q + keys - queries; });
-  check_pattern(made("prefix", {{"length", "4"}}), [](auto q, auto k, auto queries, auto keys) { return k < 4 || k <= q + keys - queries; });
+  check_pattern(made("prefix", {{"length", "4"}}),
+                [](auto q, auto k, auto queries, auto keys) { return k < 4 || k <= q + keys - queries; });
   check_pattern(made("sinks", {{"count", "2"}, {"left", "3"}}), [](auto q, auto k, auto queries, auto keys) {
     auto own = q + keys - queries;
     return k <= own && (k >= own - 3 || k < 2);
   });
   check_pattern(made("block-diagonal", {{"size", "4"}, {"causal", "true"}}),
                 [](auto q, auto k, auto queries, auto keys) { return q / 4 == k / 4 && k <= q + keys - queries; });
-  check_pattern(made("documents", {{"lengths", "30,10"}}), [](auto q, auto k, auto, auto) { return (q < 30) == (k < 30); }, 40, 40);
+  check_pattern(
+      made("documents", {{"lengths", "30,10"}}), [](auto q, auto k, auto, auto) { return (q < 30) == (k < 30); }, 40,
+      40);
   check_pattern(made("full", {}), [](auto, auto, auto, auto) { return true; });
   CHECK(patterns().size() == 7);
 }

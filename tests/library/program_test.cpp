@@ -21,9 +21,9 @@ struct RowArgs {
 };
 
 const auto row_norm = kernel(grid<Query>, [](RowArgs<traced> a) {
-  Tile<f32, Query, Value> x = load(a.x);
-  store(a.y, sqrt(reduce_sum<Value>(x * x)) * a.factor);
-}).named("row_norm");
+                        Tile<f32, Query, Value> x = load(a.x);
+                        store(a.y, sqrt(reduce_sum<Value>(x * x)) * a.factor);
+                      }).named("row_norm");
 
 TESSERA_AXIS(Row);
 TESSERA_AXIS(Inner);
@@ -31,15 +31,17 @@ TESSERA_AXIS(Column);
 
 template <class Stage>
 struct ProductArgs {
-  TESSERA_STRUCT(ProductArgs, (In<Stage, bf16, Row, Inner>, a), (In<Stage, bf16, Column, Inner>, b), (Out<Stage, f32, Row, Column>, c));
+  TESSERA_STRUCT(ProductArgs, (In<Stage, bf16, Row, Inner>, a), (In<Stage, bf16, Column, Inner>, b),
+                 (Out<Stage, f32, Row, Column>, c));
 };
 
 const auto product = kernel(grid<Row, Column>, [](ProductArgs<traced> a) {
-  auto sum = loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> s) {
-    return Tile<f32, Row, Column>(s + dot(load(a.a, t), load(a.b, t)));
-  });
-  store(a.c, sum);
-}).named("product");
+                       auto sum =
+                           loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> s) {
+                             return Tile<f32, Row, Column>(s + dot(load(a.a, t), load(a.b, t)));
+                           });
+                       store(a.c, sum);
+                     }).named("product");
 
 }  // namespace
 
@@ -84,8 +86,12 @@ TEST_CASE("the forward program, called by hand, is what Attention runs") {
   Attention(options_of(c))(by_attention.call(c));
   Program program(forward.trace<bf16>(c.mask, Scores{}, ForwardOptions{.lse = true}),
                   {.tiles = {{"Query", 64}, {"Key", 64}}, .whole = {{"Depth", 16}, {"Value", 16}}});
-  program(ForwardArgs<bound, bf16>{.q = by_hand.q.view(), .k = by_hand.k.view(), .v = by_hand.v.view(), .o = by_hand.o.view(),
-                                   .lse = by_hand.lse.view(), .scale = 0.25});
+  program(ForwardArgs<bound, bf16>{.q = by_hand.q.view(),
+                                   .k = by_hand.k.view(),
+                                   .v = by_hand.v.view(),
+                                   .o = by_hand.o.view(),
+                                   .lse = by_hand.lse.view(),
+                                   .scale = 0.25});
   CHECK(max_difference(by_hand.o.values(), by_attention.o.values()) == 0);
   CHECK(max_difference(by_hand.lse.values(), by_attention.lse.values()) == 0);
   CHECK(program.ir(ir::Stage::tiled).find("kernel forward tiled") == 0);

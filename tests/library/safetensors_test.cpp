@@ -54,7 +54,8 @@ TEST_CASE("the layout is the published one") {
   std::vector<std::byte> bytes = file.bytes();
   std::string header(reinterpret_cast<const char*>(bytes.data()) + 8, bytes.size() - 8 - 8);
   CHECK(bytes.size() % 8 == 0);
-  CHECK(header.substr(0, header.find_last_not_of(' ') + 1) == R"({"t":{"data_offsets":[0,8],"dtype":"I32","shape":[2]}})");
+  CHECK(header.substr(0, header.find_last_not_of(' ') + 1) ==
+        R"({"t":{"data_offsets":[0,8],"dtype":"I32","shape":[2]}})");
 }
 
 TEST_CASE("every truncation of a file is refused") {
@@ -80,21 +81,23 @@ TEST_CASE("a damaged byte of the header is refused or reads as some file, never 
 }
 
 TEST_CASE("headers that lie are refused") {
-  for (const char* header : {
-           R"([])", R"(17)", R"({"t":3})", R"({"t":{}})", R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0]}})",
-           R"({"t":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})",
-           R"({"t":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})",
-           R"({"t":{"dtype":"F32","shape":["1"],"data_offsets":[0,4]}})",
-           R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})",
-           R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})",
-           R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})",
-           R"({"t":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})",
-           R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[18446744073709551612,18446744073709551615]}})",
-           R"({"t":{"dtype":"F64","shape":[1],"data_offsets":[0,4]}})",
-           R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
-           R"({"__metadata__":{"x":1},"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", R"({})"}) {
+  for (
+      const char* header :
+      {R"([])", R"(17)", R"({"t":3})", R"({"t":{}})", R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0]}})",
+       R"({"t":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})",
+       R"({"t":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})",
+       R"({"t":{"dtype":"F32","shape":["1"],"data_offsets":[0,4]}})",
+       R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})",
+       R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})",
+       R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})",
+       R"({"t":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})",
+       R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[18446744073709551612,18446744073709551615]}})",
+       R"({"t":{"dtype":"F64","shape":[1],"data_offsets":[0,4]}})",
+       R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+       R"({"__metadata__":{"x":1},"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", R"({})"}) {
     CAPTURE(header);
     CHECK_THROWS_AS(SafeTensors::parse(file_with_header(header, 4), "x"), UserError);
   }
-  CHECK_NOTHROW(SafeTensors::parse(file_with_header(R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4), "x"));
+  CHECK_NOTHROW(
+      SafeTensors::parse(file_with_header(R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4), "x"));
 }

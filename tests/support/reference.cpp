@@ -23,8 +23,15 @@ double rounded_to(double value, DType storage) { return storage == DType::f32 ? 
 // The tensors of a problem, packed, and its sizes.
 struct Packed {
   explicit Packed(const Problem& p)
-      : q(p.q->values()), k(p.k->values()), v(p.v->values()), batch(p.q->shape()[0]), heads(p.q->shape()[1]),
-        rows(p.q->shape()[2]), keys(p.k->shape()[2]), depth(p.q->shape()[3]), value_depth(p.v->shape()[3]),
+      : q(p.q->values()),
+        k(p.k->values()),
+        v(p.v->values()),
+        batch(p.q->shape()[0]),
+        heads(p.q->shape()[1]),
+        rows(p.q->shape()[2]),
+        keys(p.k->shape()[2]),
+        depth(p.q->shape()[3]),
+        value_depth(p.v->shape()[3]),
         kv_heads(p.k->shape()[1]) {}
 
   std::vector<double> q, k, v;

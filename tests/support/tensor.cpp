@@ -75,7 +75,9 @@ float TestTensor::at(std::vector<std::int64_t> index) const {
   return ir::load_element(view_.data, view_.dtype, i);
 }
 
-void TestTensor::set(std::vector<std::int64_t> index, double value) { write(view_.data, view_.dtype, offset(index), value); }
+void TestTensor::set(std::vector<std::int64_t> index, double value) {
+  write(view_.data, view_.dtype, offset(index), value);
+}
 
 void TestTensor::fill(double value) {
   if (elements() == 0) return;

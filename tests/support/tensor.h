@@ -10,9 +10,9 @@
 namespace tessera::test {
 
 struct TensorOptions {
-  std::int64_t row_padding = 0;    // elements between the rows of the last-but-one dim
-  std::int64_t guard_rows = 2;     // before the first element and after the last
-  std::vector<int> order;          // memory order of the dims, outermost first; empty: as in the shape
+  std::int64_t row_padding = 0;  // elements between the rows of the last-but-one dim
+  std::int64_t guard_rows = 2;   // before the first element and after the last
+  std::vector<int> order;        // memory order of the dims, outermost first; empty: as in the shape
 };
 
 // What guards and padding hold: a NaN in every float type, an index far out of range as i32.
@@ -28,22 +28,22 @@ class TestTensor {
   float at(std::vector<std::int64_t> index) const;
   void set(std::vector<std::int64_t> index, double value);
   void fill(double value);
-  void fill_normal(std::uint64_t seed, double scale = 1);   // rounded to the dtype
+  void fill_normal(std::uint64_t seed, double scale = 1);  // rounded to the dtype
   void poison() { fill(poison_value()); }
-  bool guards_intact() const;                                // no byte outside the view has changed
+  bool guards_intact() const;  // no byte outside the view has changed
 
   std::int64_t offset(const std::vector<std::int64_t>& index) const;
-  std::vector<double> values() const;                        // in the order of the shape
+  std::vector<double> values() const;  // in the order of the shape
 
  private:
   static double poison_value();
   std::vector<bool> inside() const;
 
-  std::vector<std::byte> memory_;   // 16-byte aligned by over-allocation
-  std::int64_t first_ = 0;          // element of memory that the view starts at
+  std::vector<std::byte> memory_;  // 16-byte aligned by over-allocation
+  std::int64_t first_ = 0;         // element of memory that the view starts at
   std::byte* base_ = nullptr;
-  std::int64_t allocated_ = 0;      // elements from base_ on
-  std::vector<std::byte> pristine_; // memory as it was made
+  std::int64_t allocated_ = 0;       // elements from base_ on
+  std::vector<std::byte> pristine_;  // memory as it was made
   View view_;
 };
 

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <string>
 
 #include <tessera/dsl/ir/interpret_shared.h>
@@ -43,6 +44,9 @@ std::string violation(Fault fault, std::int64_t keys) {
   }
   return "none";
 }
+
+// What two operations, done in this order, have to say.
+std::string both(std::array<std::string, 2> reasons) { return reasons[0] + reasons[1]; }
 
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
@@ -134,7 +138,7 @@ TEST_CASE("barriers count phases, and refuse what hardware would miscount") {
   CHECK(shared.wait(two, b, 0, 0, passed) == "");
   CHECK(passed);
   CHECK(shared.arrive(two, b, 0, 0).find("ticket 0 of barrier %b belongs to phase 0, but phase 1") == 0);
-  CHECK(shared.arrive(one, b, 1, 0) + shared.arrive(two, b, 1, 0) == "");
+  CHECK(both({shared.arrive(one, b, 1, 0), shared.arrive(two, b, 1, 0)}) == "");
   CHECK(shared.wait(one, b, 0, 0, passed).find("by its parity, that phase is not complete") != std::string::npos);
   CHECK(shared.wait(one, b, -1, 0, passed) == "ticket -1 of barrier %b is negative");
 }
@@ -154,22 +158,22 @@ TEST_CASE("a slot is refilled only after all who read it are known to have") {
   bool passed = false;
   CHECK(shared_bytes(ring_type) == 128);
   CHECK(shared.may_read(first, ring, 0) == "reads ticket 0 of %r, but slot 0 was never filled");
-  CHECK(shared.arrive(writer, full, 0, 128) + shared.fill(writer, ring, 0, tile, full, 0) == "");
+  CHECK(both({shared.arrive(writer, full, 0, 128), shared.fill(writer, ring, 0, tile, full, 0)}) == "");
   for (Agent* reader : {&first, &second}) {
     CHECK(shared.may_read(*reader, ring, 0).find("without waiting for its copy") != std::string::npos);
-    CHECK(shared.wait(*reader, full, 0, 0, passed) + shared.may_read(*reader, ring, 0) == "");
+    CHECK(both({shared.wait(*reader, full, 0, 0, passed), shared.may_read(*reader, ring, 0)}) == "");
     shared.begin_read(*reader, ring, 0);
   }
   CHECK(shared.fill(writer, ring, 1, tile, full, 1).find("while the copy for ticket 0 may still be in flight") !=
         std::string::npos);
   shared.end_read(first, ring, 0);
-  CHECK(shared.arrive(first, empty, 0, 0) + shared.wait(writer, empty, 0, 0, passed) == "");
+  CHECK(both({shared.arrive(first, empty, 0, 0), shared.wait(writer, empty, 0, 0, passed)}) == "");
   CHECK(shared.fill(writer, ring, 1, tile, full, 1) ==
         "fills slot 0 of %r for ticket 1 while a product still reads ticket 0");
   shared.end_read(second, ring, 0);
   CHECK(shared.fill(writer, ring, 1, tile, full, 1) ==
         "fills slot 0 of %r for ticket 1 without waiting until ticket 0 was read");
-  CHECK(shared.arrive(second, empty, 1, 0) + shared.wait(writer, empty, 1, 0, passed) == "");
-  CHECK(shared.arrive(writer, full, 1, 128) + shared.fill(writer, ring, 1, tile, full, 1) == "");
+  CHECK(both({shared.arrive(second, empty, 1, 0), shared.wait(writer, empty, 1, 0, passed)}) == "");
+  CHECK(both({shared.arrive(writer, full, 1, 128), shared.fill(writer, ring, 1, tile, full, 1)}) == "");
   CHECK(shared.may_read(first, ring, 0) == "reads ticket 0 of %r, but slot 0 was overwritten for ticket 1");
 }

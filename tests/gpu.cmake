@@ -1,0 +1,10 @@
+# On a GPU; skipped with a reason where there is none.
+tessera_test(gpu_forward gpu
+             SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/pairwise.cpp gpu/patterns.cpp gpu/forward_test.cpp
+             DEPENDS attention_case tessera_runtime)
+tessera_test(gpu_contracts gpu
+             SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/patterns.cpp gpu/contracts_test.cpp
+             DEPENDS attention_case tessera_runtime)
+tessera_test(gpu_programs gpu
+             SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/programs_test.cpp
+             DEPENDS attention_case tessera_runtime)

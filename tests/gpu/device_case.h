@@ -1,0 +1,43 @@
+// Attention problems of tests/library/attention_case.h, run on the GPU.
+#pragma once
+
+#include <string>
+
+#include <tessera/runtime/memory.h>
+
+#include "library/attention_case.h"
+
+namespace tessera::test {
+
+// A test tensor in device memory, guards and padding included, so that what a kernel writes beyond the view is seen.
+class DeviceTensor {
+ public:
+  explicit DeviceTensor(const TestTensor& host);
+  View view() const { return view_; }
+  void upload(const TestTensor& host);
+  void download(TestTensor& host) const;  // everything, guards too
+
+ private:
+  runtime::DeviceBuffer buffer_;
+  View view_;
+};
+
+const runtime::Device& test_device();
+
+// The tensors of a case in device memory.
+struct DeviceTensors {
+  explicit DeviceTensors(const Tensors& t);
+  AttentionCall call(const Case& c) const;
+  void download(Tensors& t) const;
+
+  DeviceTensor q, k, v, o, lse, key_lengths;
+};
+
+// A Runner: uploads, launches on the default stream, downloads.
+void run_on_device(Attention& attend, Tensors& t, const Case& c);
+
+// About `rows` query rows of each head (the edges of 64- and 128-row tiles among them) against fp64, within twice the
+// error of the storage type; every row written; guards intact.
+void check_sampled(const Case& c, const std::string& name, int rows = 64);
+
+}  // namespace tessera::test
