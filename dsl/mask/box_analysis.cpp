@@ -9,7 +9,10 @@ constexpr int kProbes = 4;
 }  // namespace
 
 BoxAnalysis::BoxAnalysis(Expressions& expressions, Expressions::Id root, const Domain& domain, std::size_t cap)
-    : expressions_(expressions), root_(root), lowering_(expressions, root, domain), normal_(lowering_, cap),
+    : expressions_(expressions),
+      root_(root),
+      lowering_(expressions, root, domain),
+      normal_(lowering_, cap),
       live_(normal_.terms(lowering_.tree(false))) {
   values_.resize(lowering_.atoms().size());
 }
@@ -43,7 +46,8 @@ Verdict BoxAnalysis::classify(const Box& box) {
   if (dead_ && all_dead(*dead_)) return Verdict::full;
   if (live_ && dead_) return Verdict::partial;
   const Range r = expressions_.range(
-      root_, lowering_.ranges(Progression::range(box.lo[0], box.hi[0]), Progression::range(box.lo[1], box.hi[1])), scratch_);
+      root_, lowering_.ranges(Progression::range(box.lo[0], box.hi[0]), Progression::range(box.lo[1], box.hi[1])),
+      scratch_);
   return r.hi == 0 ? Verdict::empty : r.lo == 1 ? Verdict::full : Verdict::partial;
 }
 
@@ -72,7 +76,8 @@ Verdict BoxAnalysis::decide(const Box& box) {
 }
 
 Verdict BoxAnalysis::refine(const Box& box) {
-  random_ = 88172645463325252ull ^ (static_cast<std::uint64_t>(box.lo[0]) << 32) ^ static_cast<std::uint64_t>(box.lo[1]);
+  random_ =
+      88172645463325252ull ^ (static_cast<std::uint64_t>(box.lo[0]) << 32) ^ static_cast<std::uint64_t>(box.lo[1]);
   bool live = false, dead = false;
   for (int i = 0; i < 4 + kProbes; ++i) {
     const Seen seen = i < 4 ? at_point(box, i & 1, i & 2) : at_random(box);
@@ -81,7 +86,8 @@ Verdict BoxAnalysis::refine(const Box& box) {
     if (live && dead) return Verdict::partial;
   }
   // Single query rows make every query atom exact, which settles pairs of tables.
-  if (!split(box, false, kSplitBudget, live, dead) && !split(box, true, kRowBudget, live, dead)) return Verdict::partial;
+  if (!split(box, false, kSplitBudget, live, dead) && !split(box, true, kRowBudget, live, dead))
+    return Verdict::partial;
   return live && dead ? Verdict::partial : live ? Verdict::full : Verdict::empty;
 }
 
@@ -107,8 +113,10 @@ bool BoxAnalysis::split(const Box& box, bool queries_first, int budget, bool& li
       Box part = at;
       (half ? part.lo[digit] : part.hi[digit]) = half ? middle + 1 : middle;
       const Verdict verdict = classify(part);
-      if (verdict == Verdict::partial) open.push_back(part);
-      else (verdict == Verdict::full ? live : dead) = true;
+      if (verdict == Verdict::partial)
+        open.push_back(part);
+      else
+        (verdict == Verdict::full ? live : dead) = true;
     }
   }
   return true;

@@ -72,19 +72,21 @@ Expressions::Id Expressions::fold(const Node& node) {
   for (Id i : node.in) constants &= i < 0 || is_constant(i);
   if (constants) {
     const auto number = [&](Id i) { return i < 0 ? 0 : nodes_[i].number; };
-    if (node.op != OpCode::cast) return constant(apply_op(node.op, nodes_[a].dtype, number(a), number(b), number(c)), node.dtype);
+    if (node.op != OpCode::cast)
+      return constant(apply_op(node.op, nodes_[a].dtype, number(a), number(b), number(c)), node.dtype);
     const double x = number(a);
-    return constant(node.dtype == DType::f32 ? static_cast<float>(x) : node.dtype == DType::i1 ? x != 0 : static_cast<double>(static_cast<Int>(x)), node.dtype);
+    return constant(node.dtype == DType::f32  ? static_cast<float>(x)
+                    : node.dtype == DType::i1 ? x != 0
+                                              : static_cast<double>(static_cast<Int>(x)),
+                    node.dtype);
   }
   const auto is = [&](Id i, double number) { return is_constant(i) && nodes_[i].number == number; };
   switch (node.op) {
     case OpCode::cast: return nodes_[a].dtype == node.dtype ? a : -1;
     case OpCode::select: return is_constant(a) ? (value(a) ? b : c) : b == c ? b : -1;
     case OpCode::logical_not: return nodes_[a].op == OpCode::logical_not ? nodes_[a].in[0] : -1;
-    case OpCode::logical_and:
-      return is(a, 0) || is(b, 1) || a == b ? a : is(b, 0) || is(a, 1) ? b : -1;
-    case OpCode::logical_or:
-      return is(a, 1) || is(b, 0) || a == b ? a : is(b, 1) || is(a, 0) ? b : -1;
+    case OpCode::logical_and: return is(a, 0) || is(b, 1) || a == b ? a : is(b, 0) || is(a, 1) ? b : -1;
+    case OpCode::logical_or: return is(a, 1) || is(b, 0) || a == b ? a : is(b, 1) || is(a, 0) ? b : -1;
     default: break;
   }
   if (nodes_[a].dtype == DType::f32 || b < 0) return -1;
@@ -118,7 +120,8 @@ Expressions::Id Expressions::body(const PositionValues& bound, bool bind_scalars
     if (op.code == OpCode::constant) {
       id = constant(op.number, dtype);
     } else if (op.code == OpCode::scalar) {
-      id = bind_scalars ? constant(scalars_[op.index], dtype) : intern({.op = op.code, .dtype = dtype, .index = op.index});
+      id = bind_scalars ? constant(scalars_[op.index], dtype)
+                        : intern({.op = op.code, .dtype = dtype, .index = op.index});
     } else {
       ensure(op.operands.size() <= 4 && (op.code == OpCode::gather || ir::is_elementwise(op.code)),
              "an op that scalar functions do not have");
@@ -134,8 +137,8 @@ std::string Expressions::describe(Id id) const {
   const Node& n = nodes_[id];
   const auto sub = [&](int i) {
     const Node& in = nodes_[n.in[i]];
-    const bool leaf = in.in[0] < 0 || in.op == OpCode::gather || in.op == OpCode::min || in.op == OpCode::max ||
-                      in.op == OpCode::abs;
+    const bool leaf =
+        in.in[0] < 0 || in.op == OpCode::gather || in.op == OpCode::min || in.op == OpCode::max || in.op == OpCode::abs;
     return leaf ? describe(n.in[i]) : fmt::format("({})", describe(n.in[i]));
   };
   const auto infix = [&](const char* sign) { return fmt::format("{} {} {}", sub(0), sign, sub(1)); };
@@ -147,7 +150,8 @@ std::string Expressions::describe(Id id) const {
   switch (n.op) {
     case OpCode::constant: return fmt::format("{}", n.number);
     case OpCode::position: {
-      static constexpr const char* kNames[] = {"q", "k", "head", "batch", "query_length", "key_length", "first", "last", "key_bound"};
+      static constexpr const char* kNames[] = {"q",          "k",     "head", "batch",    "query_length",
+                                               "key_length", "first", "last", "key_bound"};
       return kNames[n.index];
     }
     case OpCode::scalar: return source_.function.params[n.index].name;
@@ -172,7 +176,8 @@ std::string Expressions::describe(Id id) const {
   }
 }
 
-std::vector<ir::Value> Expressions::emit(const std::vector<Id>& roots, const std::array<ir::Value, kPositionCount>& arguments,
+std::vector<ir::Value> Expressions::emit(const std::vector<Id>& roots,
+                                         const std::array<ir::Value, kPositionCount>& arguments,
                                          ir::Builder& into) const {
   std::vector<char> needed(nodes_.size(), 0);
   for (Id root : roots) needed[root] = 1;

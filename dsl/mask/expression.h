@@ -45,12 +45,12 @@ class Expressions {
   using Id = int;
 
   struct Node {
-    ir::OpCode op{};            // constant, position (index says which), scalar and gather (index: parameter), or elementwise
+    ir::OpCode op{};  // constant, position (index says which), scalar and gather (index: parameter), or elementwise
     DType dtype = DType::i32;
     std::array<Id, 4> in{-1, -1, -1, -1};
     int index = -1;
     double number = 0;
-    unsigned depends = 0;       // bit per Position; bit kPositionCount: some scalar; next: some table
+    unsigned depends = 0;  // bit per Position; bit kPositionCount: some scalar; next: some table
     friend bool operator<(const Node& a, const Node& b);
   };
   static constexpr unsigned on(int position) { return 1u << position; }
@@ -117,7 +117,11 @@ class PointProgram {
   PointProgram(const Expressions& expressions, Expressions::Id root) : PointProgram(expressions, std::vector{root}) {}
   PointProgram(const Expressions& expressions, const std::vector<Expressions::Id>& roots);
   void run(const std::array<Int, kPositionCount>& positions, double* results);
-  bool test(const std::array<Int, kPositionCount>& positions) { double r; run(positions, &r); return r != 0; }
+  bool test(const std::array<Int, kPositionCount>& positions) {
+    double r;
+    run(positions, &r);
+    return r != 0;
+  }
 
  private:
   const Expressions& expressions_;

@@ -95,7 +95,8 @@ Range int_range(OpCode op, Range a, Range b) {
     case OpCode::mod: {
       if (b.is_point() && b.lo > 0) {
         const Int lo = static_cast<Int>(a.lo), hi = static_cast<Int>(a.hi), c = static_cast<Int>(b.lo);
-        if (floor_div(lo, c) == floor_div(hi, c)) return {static_cast<double>(floor_mod(lo, c)), static_cast<double>(floor_mod(hi, c))};
+        if (floor_div(lo, c) == floor_div(hi, c))
+          return {static_cast<double>(floor_mod(lo, c)), static_cast<double>(floor_mod(hi, c))};
       }
       return {std::min(0.0, b.lo + 1), std::max(0.0, b.hi - 1)};
     }
@@ -113,9 +114,15 @@ Range float_range(OpCode op, Range a, Range b) {
   switch (op) {
     case OpCode::neg: return {-a.hi, -a.lo};
     case OpCode::abs: return int_range(op, a, b);
-    case OpCode::min: case OpCode::max: return int_range(op, a, b);
+    case OpCode::min:
+    case OpCode::max: return int_range(op, a, b);
     case OpCode::floor: return {std::floor(a.lo), std::floor(a.hi)};
-    case OpCode::add: case OpCode::sub: case OpCode::mul: { const Range r = int_range(op, a, b); return out(r.lo, r.hi); }
+    case OpCode::add:
+    case OpCode::sub:
+    case OpCode::mul: {
+      const Range r = int_range(op, a, b);
+      return out(r.lo, r.hi);
+    }
     default: return kAnyFloat;
   }
 }
@@ -135,8 +142,9 @@ double apply_op(OpCode op, DType operand, double a, double b, double c) {
     case OpCode::logical_not: return a == 0;
     case OpCode::select: return a != 0 ? b : c;
     default:
-      return operand == DType::i32 ? apply_int(op, static_cast<Int>(a), static_cast<Int>(b))
-                                   : apply_float(op, static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
+      return operand == DType::i32
+                 ? apply_int(op, static_cast<Int>(a), static_cast<Int>(b))
+                 : apply_float(op, static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
   }
 }
 
@@ -155,7 +163,12 @@ Range Expressions::range_of(const Node& n, const Range* in, const PositionRanges
       while (rank < 4 && n.in[rank] >= 0) ++rank;
       return table_range(*data, in, rank);
     }
-    case OpCode::lt: case OpCode::le: case OpCode::gt: case OpCode::ge: case OpCode::eq: case OpCode::ne:
+    case OpCode::lt:
+    case OpCode::le:
+    case OpCode::gt:
+    case OpCode::ge:
+    case OpCode::eq:
+    case OpCode::ne:
       // An unbounded side may be NaN, of which only "undecided" is true.
       if (nodes_[n.in[0]].dtype == DType::f32)
         for (int i = 0; i < 2; ++i)
@@ -173,7 +186,9 @@ Range Expressions::range_of(const Node& n, const Range* in, const PositionRanges
         return {std::trunc(in[0].lo), std::trunc(in[0].hi)};
       }
       if (n.dtype == DType::i1)
-        return in[0].is_point() ? Range{double(in[0].lo != 0), double(in[0].lo != 0)} : in[0].lo > 0 || in[0].hi < 0 ? Range{1, 1} : kBoth;
+        return in[0].is_point()               ? Range{double(in[0].lo != 0), double(in[0].lo != 0)}
+               : in[0].lo > 0 || in[0].hi < 0 ? Range{1, 1}
+                                              : kBoth;
       if (n.dtype == DType::f32) return {static_cast<float>(in[0].lo), static_cast<float>(in[0].hi)};
       return in[0];
     default: break;
@@ -233,9 +248,10 @@ void PointProgram::run(const std::array<Int, kPositionCount>& positions, double*
         for (int i = 0; i < 4 && n.in[i] >= 0; ++i) at.push_back(static_cast<Int>(in(i)));
         const TableData* data = expressions_.table(n.index);
         if (!data)
-          throw UserError(expressions_.source().loc,
-                          "table '" + expressions_.source().function.params[n.index].name + "' has no data before the call",
-                          "give the mask a host table to evaluate it on the host");
+          throw UserError(
+              expressions_.source().loc,
+              "table '" + expressions_.source().function.params[n.index].name + "' has no data before the call",
+              "give the mask a host table to evaluate it on the host");
         values_[id] = data->at(at);
         break;
       }

@@ -13,17 +13,23 @@ constexpr std::size_t kMaxKeyTerms = 16;  // on the way; what is left after abso
 constexpr unsigned kQuery = Expressions::on(at_q), kKey = Expressions::on(at_k);
 
 Linear term(Id id, Int factor = 1) { return {0, {{id, factor}}}; }
-Linear plus(Linear sum, Int constant) { sum.constant += constant; return sum; }
+Linear plus(Linear sum, Int constant) {
+  sum.constant += constant;
+  return sum;
+}
 
 bool same(const KeyBound& a, const KeyBound& b) {
-  return a.kind == b.kind && a.weak == b.weak && a.strong == b.strong && a.possible == b.possible && a.certain == b.certain;
+  return a.kind == b.kind && a.weak == b.weak && a.strong == b.strong && a.possible == b.possible &&
+         a.certain == b.certain;
 }
 
 // Every bound of `weak` is one of `strong`'s: strong implies weak.
 bool implies(const KeyTerm& strong, const KeyTerm& weak) {
-  return (strong.uncertain || !weak.uncertain) && std::all_of(weak.bounds.begin(), weak.bounds.end(), [&](const KeyBound& w) {
-    return std::any_of(strong.bounds.begin(), strong.bounds.end(), [&](const KeyBound& s) { return same(s, w); });
-  });
+  return (strong.uncertain || !weak.uncertain) &&
+         std::all_of(weak.bounds.begin(), weak.bounds.end(), [&](const KeyBound& w) {
+           return std::any_of(strong.bounds.begin(), strong.bounds.end(),
+                              [&](const KeyBound& s) { return same(s, w); });
+         });
 }
 
 }  // namespace
@@ -96,7 +102,8 @@ KeyBounds::Terms KeyBounds::boolean(Id id, bool negated) {
   if (!(n.depends & (kQuery | kKey))) return flag(id, negated);
   switch (n.op) {
     case OpCode::logical_not: return boolean(n.in[0], !negated);
-    case OpCode::logical_and: case OpCode::logical_or: {
+    case OpCode::logical_and:
+    case OpCode::logical_or: {
       const Terms a = boolean(n.in[0], negated), b = boolean(n.in[1], negated);
       return (n.op == OpCode::logical_and) != negated ? all_of(a, b) : any_of(a, b);
     }
@@ -186,8 +193,9 @@ KeyBounds::Terms KeyBounds::cases(const Linear& rest, Int factor, Id atom) {
 KeyBounds::Terms KeyBounds::isolated(const Linear& rest, Int factor, Id atom) {
   const Int size = std::abs(factor);
   // floor(rest / size): for a lower bound its negative is the bound.
-  const Linear whole = size == 1 ? rest : rest.is_constant() ? Linear{floor_div(rest.constant, size), {}}
-                                                             : term(e_.div(expression_of(e_, rest), size));
+  const Linear whole = size == 1            ? rest
+                       : rest.is_constant() ? Linear{floor_div(rest.constant, size), {}}
+                                            : term(e_.div(expression_of(e_, rest), size));
   const Linear bound = factor > 0 ? scaled(whole, -1) : whole;
   const Expressions::Node n = e_[atom];
   if (n.op == OpCode::position) {
@@ -233,7 +241,8 @@ KeyBounds::Interval KeyBounds::over_tile(Id id) {
     return sum_of(e_, e_.make(op, DType::i32, {expression_of(e_, a), expression_of(e_, b), -1, -1}));
   };
   switch (n.op) {
-    case OpCode::min: case OpCode::max: {
+    case OpCode::min:
+    case OpCode::max: {
       const Interval a = in(0), b = in(1);
       return {make(n.op, a.lo, b.lo), make(n.op, a.hi, b.hi)};
     }
@@ -245,10 +254,13 @@ KeyBounds::Interval KeyBounds::over_tile(Id id) {
     case OpCode::select: {
       const Interval a = in(1), b = in(2);
       if (e_[n.in[0]].depends & kQuery) return {make(OpCode::min, a.lo, b.lo), make(OpCode::max, a.hi, b.hi)};
-      const auto choose = [&](const Linear& x, const Linear& y) { return term(e_.select(n.in[0], expression_of(e_, x), expression_of(e_, y))); };
+      const auto choose = [&](const Linear& x, const Linear& y) {
+        return term(e_.select(n.in[0], expression_of(e_, x), expression_of(e_, y)));
+      };
       return {choose(a.lo, b.lo), choose(a.hi, b.hi)};
     }
-    case OpCode::div: case OpCode::mod: {
+    case OpCode::div:
+    case OpCode::mod: {
       if (!e_.is_constant(n.in[1]) || e_.value(n.in[1]) <= 0) throw NoClosedForm{};
       const Int c = e_.value(n.in[1]);
       const Interval a = in(0);

@@ -25,7 +25,7 @@ Expressions::Id expression_of(Expressions& e, const Linear& sum);
 
 struct KeyBound {
   enum Kind : std::uint8_t { lower, upper, condition } kind;
-  Linear weak, strong;                      // lower, upper: bounds on k, inclusive
+  Linear weak, strong;                          // lower, upper: bounds on k, inclusive
   Expressions::Id possible = -1, certain = -1;  // condition: for some, for every query of the tile
 };
 

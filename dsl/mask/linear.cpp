@@ -28,7 +28,8 @@ Lowering::Lowering(Expressions& expressions, Expressions::Id root, const Domain&
     : expressions_(expressions), domain_(domain) {
   for (int side = 0; side < 2; ++side) {
     const Int length = side == 0 ? domain.query_length : domain.key_length;
-    atoms_.push_back({.kind = AtomKind::digit, .sides = 1u << side, .global = Progression::range(0, std::max<Int>(length, 1) - 1)});
+    atoms_.push_back(
+        {.kind = AtomKind::digit, .sides = 1u << side, .global = Progression::range(0, std::max<Int>(length, 1) - 1)});
   }
   positive_ = boolean(root, false);
   negative_ = boolean(root, true);
@@ -75,7 +76,8 @@ Progression Lowering::atom_value(const Atom& atom, const Progression* of) const 
       const Int step = std::gcd(a.step, c), least = floor_mod(a.lo, step);
       return {least, least + floor_div(c - 1 - least, step) * step, least + step > c - 1 ? 0 : step};
     }
-    case AtomKind::min: case AtomKind::max: {
+    case AtomKind::min:
+    case AtomKind::max: {
       const Progression b = eval(atom.b);
       const bool least = atom.kind == AtomKind::min;
       return least ? Progression::range(std::min(a.lo, b.lo), std::min(a.hi, b.hi))
@@ -86,7 +88,8 @@ Progression Lowering::atom_value(const Atom& atom, const Progression* of) const 
       const Progression b = eval(atom.b);
       return Progression::range(std::min(a.lo, b.lo), std::max(a.hi, b.hi));
     }
-    case AtomKind::table: case AtomKind::opaque: break;
+    case AtomKind::table:
+    case AtomKind::opaque: break;
   }
   if (atom.kind == AtomKind::table) {
     const Range in{static_cast<double>(a.lo), static_cast<double>(a.hi)};
@@ -127,12 +130,14 @@ Linear Lowering::lower(Expressions::Id id) {
       if (b.is_constant()) return scaled(a, b.constant);
       return opaque(id);
     }
-    case OpCode::div: case OpCode::mod: {
+    case OpCode::div:
+    case OpCode::mod: {
       const Linear divisor = in(1);
       if (!divisor.is_constant() || divisor.constant <= 0) return opaque(id);
       return quotient(in(0), divisor.constant, n.op == OpCode::mod);
     }
-    case OpCode::min: case OpCode::max: {
+    case OpCode::min:
+    case OpCode::max: {
       const Linear a = in(0), b = in(1);
       const Progression difference = global(add(a, b, -1));
       const bool least = n.op == OpCode::min;
@@ -165,7 +170,8 @@ Linear Lowering::lower(Expressions::Id id) {
 
 // R2 and R4: a = divisor * whole + rest by divisibility; exact where rest stays within one period.
 Linear Lowering::quotient(const Linear& a, Int divisor, bool remainder) {
-  if (a.terms.size() == 1 && a.constant == 0 && a.terms[0].second == 1 && atoms_[a.terms[0].first].kind == AtomKind::div && !remainder) {
+  if (a.terms.size() == 1 && a.constant == 0 && a.terms[0].second == 1 &&
+      atoms_[a.terms[0].first].kind == AtomKind::div && !remainder) {
     const Atom inner = atoms_[a.terms[0].first];  // (x // c) // d is x // (c * d)
     if (inner.divisor <= kMaxIndex / divisor) return quotient(inner.a, inner.divisor * divisor, false);
   }
@@ -173,8 +179,10 @@ Linear Lowering::quotient(const Linear& a, Int divisor, bool remainder) {
   whole.constant = floor_div(a.constant, divisor);
   rest.constant = a.constant - whole.constant * divisor;
   for (const auto& [atom, factor] : a.terms) {
-    if (factor % divisor == 0) whole.terms.emplace_back(atom, factor / divisor);
-    else rest.terms.emplace_back(atom, factor);
+    if (factor % divisor == 0)
+      whole.terms.emplace_back(atom, factor / divisor);
+    else
+      rest.terms.emplace_back(atom, factor);
   }
   const Progression range = global(rest);
   const Int period = floor_div(range.lo, divisor);

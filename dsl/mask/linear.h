@@ -13,8 +13,8 @@
 
 namespace tessera::mask {
 
-inline constexpr int kMaxDigits = 8;             // of both sides together
-inline constexpr std::size_t kMaxTree = 4096;    // cases stop being told apart beyond it
+inline constexpr int kMaxDigits = 8;           // of both sides together
+inline constexpr std::size_t kMaxTree = 4096;  // cases stop being told apart beyond it
 
 // constant + sum of coefficient * atom, sorted by atom.
 struct Linear {
@@ -32,13 +32,13 @@ enum class AtomKind : std::uint8_t { digit, div, mod, min, max, abs, table, choi
 
 struct Atom {
   AtomKind kind = AtomKind::digit;
-  Linear a{}, b{};                  // operands; table: the index
-  Int divisor = 0;                  // div, mod
+  Linear a{}, b{};  // operands; table: the index
+  Int divisor = 0;  // div, mod
   const TableRanges* table = nullptr;
-  int condition = -1;               // choice: tree node; a where it holds, else b
-  Expressions::Id source = -1;      // opaque: evaluated as a range over the box; choice: the condition
-  unsigned sides = 0;               // bit 0: q, bit 1: k
-  Progression global{};             // over the whole domain
+  int condition = -1;           // choice: tree node; a where it holds, else b
+  Expressions::Id source = -1;  // opaque: evaluated as a range over the box; choice: the condition
+  unsigned sides = 0;           // bit 0: q, bit 1: k
+  Progression global{};         // over the whole domain
 };
 
 // `(f - offset) mod period < length`
@@ -97,7 +97,7 @@ class Lowering {
 
   int boolean(Expressions::Id id, bool negated);
   int compare(const Expressions::Node& node, bool negated);
-  int within(Linear form, Int lo, Int hi);                     // lo <= form <= hi
+  int within(Linear form, Int lo, Int hi);  // lo <= form <= hi
   int expanded(const Linear& form, std::size_t term, Int lo, Int hi);
   int periodic(const Linear& form, Periodic p);
   int all_of(int a, int b);

@@ -29,9 +29,12 @@ int Lowering::boolean(Expressions::Id id, bool negated) {
   const Expressions::Node n = expressions_[id];
   int result = -1;
   switch (n.op) {
-    case OpCode::constant: result = make({(n.number != 0) != negated ? TreeNode::always : TreeNode::never, -1, -1, {}}); break;
+    case OpCode::constant:
+      result = make({(n.number != 0) != negated ? TreeNode::always : TreeNode::never, -1, -1, {}});
+      break;
     case OpCode::logical_not: result = boolean(n.in[0], !negated); break;
-    case OpCode::logical_and: case OpCode::logical_or: {
+    case OpCode::logical_and:
+    case OpCode::logical_or: {
       const int a = boolean(n.in[0], negated), b = boolean(n.in[1], negated);
       result = (n.op == OpCode::logical_and) != negated ? all_of(a, b) : any_of(a, b);
       break;
@@ -41,9 +44,12 @@ int Lowering::boolean(Expressions::Id id, bool negated) {
       result = any_of(yes, all_of(boolean(n.in[0], true), boolean(n.in[2], negated)));
       break;
     }
-    case OpCode::lt: case OpCode::le: case OpCode::gt: case OpCode::ge: case OpCode::eq: case OpCode::ne:
-      result = compare(n, negated);
-      break;
+    case OpCode::lt:
+    case OpCode::le:
+    case OpCode::gt:
+    case OpCode::ge:
+    case OpCode::eq:
+    case OpCode::ne: result = compare(n, negated); break;
     default: break;
   }
   if (result < 0) result = negated ? within(opaque(id), 0, 0) : within(opaque(id), 1, 1);
@@ -112,12 +118,14 @@ int Lowering::within(Linear form, Int lo, Int hi) {
   for (std::size_t i = 0; i < form.terms.size(); ++i) {
     const Atom& atom = atoms_[form.terms[i].first];
     if (tree_.size() > kMaxTree) break;  // sums of many choices: their hull then
-    const bool mixed = atom.sides == 3 && (atom.kind == AtomKind::min || atom.kind == AtomKind::max || atom.kind == AtomKind::abs);
+    const bool mixed =
+        atom.sides == 3 && (atom.kind == AtomKind::min || atom.kind == AtomKind::max || atom.kind == AtomKind::abs);
     if (mixed || atom.kind == AtomKind::choice) return expanded(form, i, lo, hi);
   }
   if (form.terms.size() == 1) {
     const auto [id, factor] = form.terms[0];
-    Int from = lo <= -kUnbounded ? -kUnbounded : lo - form.constant, to = hi >= kUnbounded ? kUnbounded : hi - form.constant;
+    Int from = lo <= -kUnbounded ? -kUnbounded : lo - form.constant,
+        to = hi >= kUnbounded ? kUnbounded : hi - form.constant;
     if (factor < 0) std::tie(from, to) = std::pair(-to, -from);
     const Int size = std::abs(factor);
     if (from > -kUnbounded) from = ceil_div(from, size);

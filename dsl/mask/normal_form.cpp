@@ -52,7 +52,8 @@ bool feasible(Progression values, const Constraint& c) {
 }
 
 bool NormalForm::merge(Term& into, const Constraint& c) const {
-  auto at = std::lower_bound(into.begin(), into.end(), c.form, [](const Constraint& x, int form) { return x.form < form; });
+  auto at =
+      std::lower_bound(into.begin(), into.end(), c.form, [](const Constraint& x, int form) { return x.form < form; });
   if (at == into.end() || at->form != c.form) {
     at = into.insert(at, c);
   } else {
@@ -61,7 +62,8 @@ bool NormalForm::merge(Term& into, const Constraint& c) const {
     for (const Periodic& p : c.periodics)
       if (std::find(at->periodics.begin(), at->periodics.end(), p) == at->periodics.end()) at->periodics.push_back(p);
   }
-  const Progression range = lowering_.value(lowering_.forms()[c.form], [&](int a) { return lowering_.atoms()[a].global; });
+  const Progression range =
+      lowering_.value(lowering_.forms()[c.form], [&](int a) { return lowering_.atoms()[a].global; });
   return feasible(range, *at);
 }
 
@@ -95,7 +97,8 @@ const NormalForm::Terms& NormalForm::expand(int tree) {
     case TreeNode::never: result.emplace(); break;
     case TreeNode::always: result.emplace(1, Term{}); break;
     case TreeNode::leaf: result.emplace(1, Term{node.constraint}); break;
-    case TreeNode::all_of: case TreeNode::any_of: {
+    case TreeNode::all_of:
+    case TreeNode::any_of: {
       const Terms a = expand(node.left), b = expand(node.right);
       if (!a || !b) break;
       if (node.kind == TreeNode::all_of) {

@@ -27,8 +27,8 @@ class NormalForm {
   using Terms = std::optional<std::vector<Term>>;
   const Terms& expand(int tree);
   Terms join(const std::vector<Term>& a, const std::vector<Term>& b) const;
-  bool add(std::vector<Term>& terms, Term term) const;      // false when the cap is passed
-  bool merge(Term& into, const Constraint& c) const;        // false when infeasible
+  bool add(std::vector<Term>& terms, Term term) const;  // false when the cap is passed
+  bool merge(Term& into, const Constraint& c) const;    // false when infeasible
 
   const Lowering& lowering_;
   std::size_t cap_;

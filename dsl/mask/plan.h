@@ -48,7 +48,7 @@ struct Spans {
 // CSR over (class, query tile). Row r = class * query_tiles + query_tile reads
 //   rows[r] = {first entry, partial count, full count}; tiles[first ...] = partial ids, then full ids, each ascending.
 struct TileList {
-  std::vector<std::int32_t> rows;   // 3 a row
+  std::vector<std::int32_t> rows;  // 3 a row
   std::vector<std::int32_t> tiles;
   std::vector<std::int32_t> class_of;  // [batch * heads + head]; empty when there is one class
 };
@@ -69,8 +69,8 @@ struct Pass {
 };
 struct Plan {
   std::vector<Pass> passes;
-  TileList list;         // what the List source of the plan reads, for the lengths it was planned for
-  std::string reason;    // why spans were not possible: the sub-expression, in the user's terms; empty for spans
+  TileList list;       // what the List source of the plan reads, for the lengths it was planned for
+  std::string reason;  // why spans were not possible: the sub-expression, in the user's terms; empty for spans
   Counts counts() const;
 };
 

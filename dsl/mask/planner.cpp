@@ -20,15 +20,18 @@ constexpr unsigned kVaries = Expressions::on(at_head) | Expressions::on(at_batch
 void check_request(const Pointwise& predicate, const PlanRequest& r) {
   for (const auto& [name, length] : {std::pair{"query", r.query_length}, {"key", r.key_length}})
     if (length < 0 || length > kMaxIndex)
-      throw UserError(predicate.loc, fmt::format("the {} length is {}", name, length), fmt::format("lengths are from 0 to {}", kMaxIndex));
+      throw UserError(predicate.loc, fmt::format("the {} length is {}", name, length),
+                      fmt::format("lengths are from 0 to {}", kMaxIndex));
   ensure(r.query_tile > 0 && r.key_tile > 0 && r.heads >= 0 && r.batch >= 0, "a plan request has positive tiles");
   if (!r.key_lengths.empty() && static_cast<std::int64_t>(r.key_lengths.size()) != r.batch)
-    throw UserError(predicate.loc, fmt::format("there are {} key lengths for a batch of {}", r.key_lengths.size(), r.batch),
+    throw UserError(predicate.loc,
+                    fmt::format("there are {} key lengths for a batch of {}", r.key_lengths.size(), r.batch),
                     "give one a batch entry");
   for (std::size_t b = 0; b < r.key_lengths.size(); ++b)
     if (r.key_lengths[b] < 0 || r.key_lengths[b] > r.key_length)
       throw UserError(predicate.loc,
-                      fmt::format("key length {} of batch entry {} is not within the key axis of {}", r.key_lengths[b], b, r.key_length),
+                      fmt::format("key length {} of batch entry {} is not within the key axis of {}", r.key_lengths[b],
+                                  b, r.key_length),
                       fmt::format("give lengths from 0 to {}", r.key_length));
 }
 
@@ -38,7 +41,8 @@ void check_tables(const Pointwise& predicate, const PlanRequest& r) {
   Expressions e(predicate, r.scalars);
   e.body({}, true);
   const std::int64_t extents[] = {r.query_length, r.key_length, r.heads, r.batch};
-  static constexpr const char* kExtents[] = {"the query length is", "the key length is", "the number of heads is", "the batch is"};
+  static constexpr const char* kExtents[] = {"the query length is", "the key length is", "the number of heads is",
+                                             "the batch is"};
   for (Id id = 0; id < e.size(); ++id) {
     const Expressions::Node& n = e[id];
     if (n.op != OpCode::gather || !e.table(n.index)) continue;
@@ -49,8 +53,8 @@ void check_tables(const Pointwise& predicate, const PlanRequest& r) {
       throw UserError(predicate.loc,
                       fmt::format("table '{}' has {} entries{}, but {} reads it to the end and {} {}",
                                   predicate.function.params[n.index].name, shape[d],
-                                  shape.size() > 1 ? fmt::format(" along dimension {}", d) : "", e.describe(id), kExtents[at.index],
-                                  extents[at.index]),
+                                  shape.size() > 1 ? fmt::format(" along dimension {}", d) : "", e.describe(id),
+                                  kExtents[at.index], extents[at.index]),
                       fmt::format("make the table at least {} long", extents[at.index]));
     }
   }
@@ -102,7 +106,7 @@ Counts count_spans(Expressions& e, const std::vector<SpanBounds>& spans, bool bo
 
 // Heads and batch entries that fold to the same predicate over the same keys share rows.
 struct Classes {
-  std::vector<std::int32_t> of;                          // [batch * heads + head]
+  std::vector<std::int32_t> of;                                // [batch * heads + head]
   std::vector<std::pair<std::int64_t, std::int64_t>> members;  // one (batch, head) of each class
 };
 
@@ -125,7 +129,8 @@ Classes classes_of(const Pointwise& predicate, const PlanRequest& r) {
       const std::pair key{depends & Expressions::on(at_batch) ? b : 0, depends & Expressions::on(at_head) ? h : 0};
       auto [root, fresh] = folded.try_emplace(key, -1);
       if (fresh) root->second = e.body(bound_positions(r, key.first, key.second), true);
-      auto [it, added] = index.try_emplace({root->second, key_bound(r, b)}, static_cast<std::int32_t>(classes.members.size()));
+      auto [it, added] =
+          index.try_emplace({root->second, key_bound(r, b)}, static_cast<std::int32_t>(classes.members.size()));
       if (added) classes.members.emplace_back(b, h);
       classes.of.push_back(it->second);
     }
@@ -191,8 +196,7 @@ Plan make_plan(const Pointwise& predicate, const PlanRequest& request) {
   } else {
     plan.reason = "a list was asked for";
   }
-  if (std::holds_alternative<List>(source.schedule))
-    std::tie(plan.list, source.counts) = make_list(predicate, request);
+  if (std::holds_alternative<List>(source.schedule)) std::tie(plan.list, source.counts) = make_list(predicate, request);
   plan.passes.push_back({Order::identity(request.query_tile), {std::move(source)}});
   return plan;
 }
@@ -206,13 +210,16 @@ Plan replan(const Plan& plan, const Pointwise& predicate, const PlanRequest& req
   const Spans* spans = std::get_if<Spans>(&before.schedule);
   same.allow_spans = spans != nullptr;
   if (spans && spans->bounded != !request.key_lengths.empty())
-    throw UserError(predicate.loc, spans->bounded ? "the plan is for programs that bound their keys, and no key lengths are given"
-                                                  : "the plan is for programs without key lengths, and some are given",
+    throw UserError(predicate.loc,
+                    spans->bounded ? "the plan is for programs that bound their keys, and no key lengths are given"
+                                   : "the plan is for programs without key lengths, and some are given",
                     "make a plan with key_lengths as the program uses them");
   Plan now = make_plan(predicate, same);
   if (spans && std::holds_alternative<List>(now.passes[0].sources[0].schedule))
-    throw UserError(predicate.loc, fmt::format("{}: query length {}, key length {}", now.reason, request.query_length, request.key_length),
-                    "use a mask with smaller constants or scalars, or plan for these lengths");
+    throw UserError(
+        predicate.loc,
+        fmt::format("{}: query length {}, key length {}", now.reason, request.query_length, request.key_length),
+        "use a mask with smaller constants or scalars, or plan for these lengths");
   if (!spans) now.reason = plan.reason;
   return now;
 }

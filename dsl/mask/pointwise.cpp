@@ -30,7 +30,8 @@ void check_shape(std::size_t size, const std::vector<std::int64_t>& shape) {
   if (shape.empty() || shape.size() > 4)
     throw UserError({}, "a table has " + std::to_string(shape.size()) + " dimensions", "give it 1 to 4");
   if (elements != static_cast<std::int64_t>(size))
-    throw UserError({}, "a table of " + std::to_string(size) + " elements is given a shape of " + std::to_string(elements),
+    throw UserError({},
+                    "a table of " + std::to_string(size) + " elements is given a shape of " + std::to_string(elements),
                     "make the shape's product the number of elements");
 }
 
@@ -55,8 +56,8 @@ int merge_param(Pointwise& into, ir::Param param, const Capture& capture) {
     if (!same_capture(params[i], into.captures[i], param, capture)) continue;
     if (param.kind == ir::ParamKind::scalar && into.captures[i].value != capture.value)
       throw UserError(into.loc,
-                      "scalar '" + param.name + "' has two defaults, " + std::to_string(into.captures[i].value) + " and " +
-                          std::to_string(capture.value),
+                      "scalar '" + param.name + "' has two defaults, " + std::to_string(into.captures[i].value) +
+                          " and " + std::to_string(capture.value),
                       "give the two scalars different names");
     return static_cast<int>(i);
   }
@@ -77,7 +78,8 @@ int merge_param(Pointwise& into, ir::Param param, const Capture& capture) {
 ir::Function adopt(Pointwise& into, const Pointwise& from) {
   ir::Function function = from.function;
   std::vector<int> map;
-  for (std::size_t i = 0; i < function.params.size(); ++i) map.push_back(merge_param(into, function.params[i], from.captures[i]));
+  for (std::size_t i = 0; i < function.params.size(); ++i)
+    map.push_back(merge_param(into, function.params[i], from.captures[i]));
   for (ir::Op& op : function.graph.entry.ops)
     if (op.code == ir::OpCode::gather || op.code == ir::OpCode::scalar) op.index = map[op.index];
   return function;
@@ -158,13 +160,16 @@ bool Pointwise::data_at_call() const {
 }
 
 Pointwise both(const Pointwise& a, const Pointwise& b) {
-  return combined(a, &b, [](ir::Builder& into, ir::Value x, ir::Value y) { return into.binary(ir::OpCode::logical_and, x, y); });
+  return combined(
+      a, &b, [](ir::Builder& into, ir::Value x, ir::Value y) { return into.binary(ir::OpCode::logical_and, x, y); });
 }
 Pointwise either(const Pointwise& a, const Pointwise& b) {
-  return combined(a, &b, [](ir::Builder& into, ir::Value x, ir::Value y) { return into.binary(ir::OpCode::logical_or, x, y); });
+  return combined(
+      a, &b, [](ir::Builder& into, ir::Value x, ir::Value y) { return into.binary(ir::OpCode::logical_or, x, y); });
 }
 Pointwise negated(const Pointwise& a) {
-  return combined(a, nullptr, [](ir::Builder& into, ir::Value x, ir::Value) { return into.unary(ir::OpCode::logical_not, x); });
+  return combined(a, nullptr,
+                  [](ir::Builder& into, ir::Value x, ir::Value) { return into.unary(ir::OpCode::logical_not, x); });
 }
 
 Pointwise everything() {

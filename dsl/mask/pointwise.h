@@ -24,8 +24,11 @@ class TableData {
   const std::vector<std::int64_t>& shape() const { return shape_; }
   const void* data() const;
   std::uint64_t hash() const { return hash_; }
-  double at(const std::vector<std::int64_t>& index) const;  // each index clamped into range; 0 from a table of no elements
-  std::int64_t size() const { return static_cast<std::int64_t>(dtype_ == DType::i32 ? integers_.size() : floats_.size()); }
+  double at(
+      const std::vector<std::int64_t>& index) const;  // each index clamped into range; 0 from a table of no elements
+  std::int64_t size() const {
+    return static_cast<std::int64_t>(dtype_ == DType::i32 ? integers_.size() : floats_.size());
+  }
   double element(std::int64_t flat) const { return dtype_ == DType::i32 ? integers_[flat] : floats_[flat]; }
   const class TableRanges& ranges() const;  // minima and maxima (mask/table_ranges.h), made when first asked for
 
@@ -42,8 +45,9 @@ class TableData {
 
 // What stands behind one parameter of the function.
 struct Capture {
-  std::shared_ptr<const TableData> table;  // tables: null when the data is given at the call, under the parameter's name
-  double value = 0;                        // scalars: the default, replaced at the call under the parameter's name
+  std::shared_ptr<const TableData>
+      table;         // tables: null when the data is given at the call, under the parameter's name
+  double value = 0;  // scalars: the default, replaced at the call under the parameter's name
 };
 
 struct Pointwise {
@@ -51,7 +55,7 @@ struct Pointwise {
   std::vector<Capture> captures;  // one a parameter of the function
   SourceLoc loc{};                // where the user wrote it
 
-  bool data_at_call() const;      // some table's contents are known only at the call: no geometry from it
+  bool data_at_call() const;  // some table's contents are known only at the call: no geometry from it
 };
 
 // Predicates. Captures of both sides are kept; equal captures (same table, same named scalar) become one parameter.

@@ -55,8 +55,10 @@ bool BoxAnalysis::require(const Linear& form, Int lo, Int hi, std::vector<Progre
   if ((sum.lo >= lo && sum.hi <= hi) || depth > kMaxDepth) return true;
   for (const auto& [atom, factor] : form.terms) {
     const Progression x = values[atom];
-    const Int rest_lo = sum.lo - factor * (factor > 0 ? x.lo : x.hi), rest_hi = sum.hi - factor * (factor > 0 ? x.hi : x.lo);
-    const Int least = lo <= -kUnbounded ? -kUnbounded : lo - rest_hi, most = hi >= kUnbounded ? kUnbounded : hi - rest_lo;
+    const Int rest_lo = sum.lo - factor * (factor > 0 ? x.lo : x.hi),
+              rest_hi = sum.hi - factor * (factor > 0 ? x.hi : x.lo);
+    const Int least = lo <= -kUnbounded ? -kUnbounded : lo - rest_hi,
+              most = hi >= kUnbounded ? kUnbounded : hi - rest_lo;
     Int from = x.lo, to = x.hi;
     if (factor > 0) {
       if (least > -kUnbounded) from = std::max(from, ceil_div(least, factor));
@@ -88,7 +90,8 @@ bool BoxAnalysis::narrow(int id, Int lo, Int hi, std::vector<Progression>& value
       if (period != floor_div(a.hi, atom.divisor)) return true;
       return require(atom.a, period * atom.divisor + lo, period * atom.divisor + hi, values, depth);
     }
-    case AtomKind::min: case AtomKind::max: return narrow_least(atom, lo, hi, values, depth);
+    case AtomKind::min:
+    case AtomKind::max: return narrow_least(atom, lo, hi, values, depth);
     case AtomKind::abs: {
       if (!require(atom.a, -hi, hi, values, depth)) return false;
       const Progression a = value(atom.a, values);
@@ -100,9 +103,12 @@ bool BoxAnalysis::narrow(int id, Int lo, Int hi, std::vector<Progression>& value
       if (!atom.table->sorted()) return true;
       const auto [first, last] = atom.table->indices(lo, hi);
       if (first > last) return false;
-      return require(atom.a, first == 0 ? -kUnbounded : first, last == atom.table->size() - 1 ? kUnbounded : last, values, depth);
+      return require(atom.a, first == 0 ? -kUnbounded : first, last == atom.table->size() - 1 ? kUnbounded : last,
+                     values, depth);
     }
-    case AtomKind::digit: case AtomKind::choice: case AtomKind::opaque: return true;
+    case AtomKind::digit:
+    case AtomKind::choice:
+    case AtomKind::opaque: return true;
   }
   return true;
 }

@@ -34,8 +34,7 @@ class SpanMaker {
   std::vector<SpanBounds> spans(const std::vector<KeyTerm>& terms) {
     std::vector<KeyRange> ranges;
     for (const KeyTerm& term : terms) add(ranges, range_of(term));
-    if (ranges.size() > kMaxSpans)
-      throw NoClosedForm{fmt::format("a union of {} separate key ranges", ranges.size())};
+    if (ranges.size() > kMaxSpans) throw NoClosedForm{fmt::format("a union of {} separate key ranges", ranges.size())};
     for (std::size_t pass = 0; pass + 1 < ranges.size(); ++pass)
       for (std::size_t i = 0; i + 1 < ranges.size() - pass; ++i) order(ranges[i], ranges[i + 1]);
     return disjoint(ranges);
@@ -106,11 +105,16 @@ bool SpanMaker::provable(const Linear& sum) const {
   for (const auto& [id, factor] : left.terms) {
     const Expressions::Node& n = e_[id];
     const int which = n.op == OpCode::position ? n.index : -1;
-    if (which == at_first) first = factor;
-    else if (which == at_last) last = factor;
-    else if (which == at_query_length) queries = factor;
-    else if (factor < 0) return false;
-    else constant += factor * static_cast<Int>(e_.static_range(id).lo);
+    if (which == at_first)
+      first = factor;
+    else if (which == at_last)
+      last = factor;
+    else if (which == at_query_length)
+      queries = factor;
+    else if (factor < 0)
+      return false;
+    else
+      constant += factor * static_cast<Int>(e_.static_range(id).lo);
   }
   return queries >= 0 && last + queries >= 0 && first + last + queries >= 0 && constant + queries >= 0;
 }
@@ -131,8 +135,8 @@ bool SpanMaker::starts_no_later(const KeyRange& a, const KeyRange& b) const {
   if (e_.is_constant(a.lo) && e_.value(a.lo) == 0) return true;
   if (!a.known || !b.known) return false;
   return std::all_of(a.lowers.begin(), a.lowers.end(), [&](const Linear& x) {
-    return provable(scaled(x, -1)) ||
-           std::any_of(b.lowers.begin(), b.lowers.end(), [&](const Linear& y) { return provable(mask::add(y, x, -1)); });
+    return provable(scaled(x, -1)) || std::any_of(b.lowers.begin(), b.lowers.end(),
+                                                  [&](const Linear& y) { return provable(mask::add(y, x, -1)); });
   });
 }
 
@@ -143,8 +147,10 @@ void SpanMaker::order(KeyRange& a, KeyRange& b) {
   const Id swap = e_.compare(OpCode::lt, b.lo, a.lo);
   const auto pick = [&](Id x, Id y) { return e_.select(swap, y, x); };
   const KeyRange x = a, y = b;
-  a = {pick(x.lo, y.lo), pick(x.hi, y.hi), pick(x.full_lo, y.full_lo), pick(x.full_hi, y.full_hi), {}, false, x.checked || y.checked};
-  b = {pick(y.lo, x.lo), pick(y.hi, x.hi), pick(y.full_lo, x.full_lo), pick(y.full_hi, x.full_hi), {}, false, x.checked || y.checked};
+  a = {pick(x.lo, y.lo),      pick(x.hi, y.hi), pick(x.full_lo, y.full_lo), pick(x.full_hi, y.full_hi), {}, false,
+       x.checked || y.checked};
+  b = {pick(y.lo, x.lo),      pick(y.hi, x.hi), pick(y.full_lo, x.full_lo), pick(y.full_hi, x.full_hi), {}, false,
+       x.checked || y.checked};
 }
 
 std::vector<SpanBounds> SpanMaker::disjoint(const std::vector<KeyRange>& ranges) {
@@ -203,8 +209,13 @@ Spans emit_spans(const Expressions& e, const std::vector<SpanBounds>& spans, boo
   out.bounds.params = e.source().function.params;
   ir::Graph& graph = out.bounds.graph;
   std::array<ir::Value, kPositionCount> at{};
-  for (const auto& [name, where] : {std::pair{"first", at_first}, {"last", at_last}, {"head", at_head}, {"batch", at_batch},
-                                    {"query_length", at_query_length}, {"key_length", at_key_length}, {"key_bound", at_key_bound}}) {
+  for (const auto& [name, where] : {std::pair{"first", at_first},
+                                    {"last", at_last},
+                                    {"head", at_head},
+                                    {"batch", at_batch},
+                                    {"query_length", at_query_length},
+                                    {"key_length", at_key_length},
+                                    {"key_bound", at_key_bound}}) {
     at[where] = graph.add_value(ir::Type::scalar(DType::i32), name);
     graph.entry.args.push_back(at[where]);
   }

@@ -31,7 +31,8 @@ void TableRanges::build_blocks() {
   if (blocks_ == 0) return;
   std::vector<Extremes> level;
   for (std::int64_t r = 0; r < rows_; ++r)
-    for (std::int64_t b = 0; b < blocks_; ++b) level.push_back(scan(r * columns_ + b * kBlock, r * columns_ + b * kBlock + kBlock - 1));
+    for (std::int64_t b = 0; b < blocks_; ++b)
+      level.push_back(scan(r * columns_ + b * kBlock, r * columns_ + b * kBlock + kBlock - 1));
   levels_.push_back(std::move(level));
   for (std::int64_t width = 1; 2 * width <= blocks_; width *= 2) {
     const std::vector<Extremes>& below = levels_.back();
@@ -65,7 +66,8 @@ TableRanges::Extremes TableRanges::scan(std::int64_t from, std::int64_t to) cons
 
 TableRanges::Extremes TableRanges::row(std::int64_t row, std::int64_t from, std::int64_t to) const {
   const std::int64_t base = row * columns_;
-  const std::int64_t first = (from + kBlock - 1) / kBlock, last = std::min((to + 1) / kBlock, blocks_) - 1;  // whole blocks
+  const std::int64_t first = (from + kBlock - 1) / kBlock,
+                     last = std::min((to + 1) / kBlock, blocks_) - 1;  // whole blocks
   if (first > last) return scan(base + from, base + to);
   const int level = std::bit_width(static_cast<std::uint64_t>(last - first + 1)) - 1;
   const std::vector<Extremes>& table = levels_[level];
@@ -80,8 +82,10 @@ std::pair<std::int64_t, std::int64_t> TableRanges::indices(std::int64_t lo, std:
     std::int64_t from = 0, to = data_.size();
     while (from < to) {
       const std::int64_t middle = from + (to - from) / 2;
-      if (below(data_.element(middle))) from = middle + 1;
-      else to = middle;
+      if (below(data_.element(middle)))
+        from = middle + 1;
+      else
+        to = middle;
     }
     return from;
   };
@@ -104,7 +108,8 @@ Range TableRanges::over(const Range* in) const {
   }
   const std::int64_t from = clamped(in[rank - 1].lo, rank - 1), to = clamped(in[rank - 1].hi, rank - 1);
   std::int64_t top = 0, bottom = 0, height = 1;
-  if (rank >= 2) height = shape[rank - 2], top = clamped(in[rank - 2].lo, rank - 2), bottom = clamped(in[rank - 2].hi, rank - 2);
+  if (rank >= 2)
+    height = shape[rank - 2], top = clamped(in[rank - 2].lo, rank - 2), bottom = clamped(in[rank - 2].hi, rank - 2);
   if (!sums_.empty()) {
     const std::int64_t stride = columns_ + 1;
     const std::int64_t* sums = sums_.data() + slab * (height + 1) * stride;

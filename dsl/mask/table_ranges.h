@@ -37,9 +37,9 @@ class TableRanges {
 
   const TableData& data_;
   std::int64_t rows_ = 1, columns_ = 0;
-  std::int64_t blocks_ = 0;                     // a row
-  std::vector<std::vector<Extremes>> levels_;   // [level][row * blocks + block]
-  std::vector<std::int64_t> sums_;              // (last but one + 1) x (columns + 1) a slab; empty unless bits
+  std::int64_t blocks_ = 0;                    // a row
+  std::vector<std::vector<Extremes>> levels_;  // [level][row * blocks + block]
+  std::vector<std::int64_t> sums_;             // (last but one + 1) x (columns + 1) a slab; empty unless bits
   bool sorted_ = false, has_nan_ = false;
   Extremes all_{0, 0};
 };

@@ -73,7 +73,8 @@ void append_rows(BoxAnalysis& analysis, const TileGrid& grid, TileList& list) {
     rows[3 * r] = static_cast<std::int32_t>(at);
     at += static_cast<std::size_t>(rows[3 * r + 1]) + static_cast<std::size_t>(rows[3 * r + 2]);
     if (at > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-      throw UserError({}, "the mask visits more than 2147483647 key tiles", "use larger tiles, or a mask with a closed form");
+      throw UserError({}, "the mask visits more than 2147483647 key tiles",
+                      "use larger tiles, or a mask with a closed form");
   }
   list.tiles.resize(at);
   std::vector<std::int32_t> partial_at(count), full_at(count);

@@ -21,7 +21,10 @@ namespace {
 class Tiler {
  public:
   Tiler(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling, const std::vector<Axis>& split)
-      : traced_(traced), plan_(plan), extents_(traced, plan, tiling), split_(split),
+      : traced_(traced),
+        plan_(plan),
+        extents_(traced, plan, tiling),
+        split_(split),
         rewriter_(traced, out_.kernel, [this](Rewriter&, const Op& op, Builder& b) { return rewrite(op, b); }) {}
 
   Tiled run() {
@@ -49,8 +52,10 @@ class Tiler {
   bool rewrite(const Op& op, Builder& b);
   void access(const Op& op, Builder& b);
   void over(const Op& op, Builder& b);
-  std::vector<Value> tiles(const Op& op, const Schedule& schedule, bool full, std::vector<Value> carried, Value bound, Builder& b);
-  Value tile_index(const Schedule& schedule, bool full, Value i, const std::vector<Value>& ends, const std::vector<Value>& shifts, Builder& b);
+  std::vector<Value> tiles(const Op& op, const Schedule& schedule, bool full, std::vector<Value> carried, Value bound,
+                           Builder& b);
+  Value tile_index(const Schedule& schedule, bool full, Value i, const std::vector<Value>& ends,
+                   const std::vector<Value>& shifts, Builder& b);
   Value allowed(const Op& op, Builder& b);
   Value position(Axis axis, Value start, Builder& b);
   Value start(Axis axis, Builder& b);
@@ -61,10 +66,10 @@ class Tiler {
   const ir::Kernel& traced_;
   const mask::Plan* plan_;
   Extents extents_;
-  std::vector<Axis> split_;         // axes whose loops keep whole tiles apart
+  std::vector<Axis> split_;  // axes whose loops keep whole tiles apart
   Tiled out_;
   Rewriter rewriter_;
-  std::vector<int> first_param_;    // by function
+  std::vector<int> first_param_;  // by function
   int list_params_ = -1;
   std::vector<Inside> inside_;
 };
@@ -88,7 +93,8 @@ void Tiler::append_params() {
   list_params_ = static_cast<int>(out_.kernel.params.size());
   const int ranks[] = {2, 1, 2};
   for (int i = 0; i < (plan_->list.class_of.empty() ? 2 : 3); ++i)
-    append_param({.name = kListTables[i], .kind = ir::ParamKind::table, .dtype = DType::i32, .axes = {}, .rank = ranks[i]});
+    append_param(
+        {.name = kListTables[i], .kind = ir::ParamKind::table, .dtype = DType::i32, .axes = {}, .rank = ranks[i]});
 }
 
 const Tiler::Inside* Tiler::inside(Axis axis) const {
@@ -121,22 +127,23 @@ bool Tiler::rewrite(const Op& op, Builder& b) {
     case OpCode::constant:
       rewriter_.map(op.results[0], b.constant(op.number, extents_.bind(traced_.type(op.results[0]))));
       return true;
-    case OpCode::position:
-      rewriter_.map(op.results[0], position(op.axis, start(op.axis, b), b));
-      return true;
+    case OpCode::position: rewriter_.map(op.results[0], position(op.axis, start(op.axis, b), b)); return true;
     case OpCode::allowed: rewriter_.map(op.results[0], allowed(op, b)); return true;
     case OpCode::apply: {
       const std::vector<ir::Dim>& dims = traced_.type(op.results[0]).dims;
       const Axis key = traced_.type(op.operands.at(0)).dims.at(0).axis;
-      const auto grid = std::find_if(dims.begin(), dims.end(), [&](const ir::Dim& d) { return !(d.axis == key) && extents_.is_grid(d.axis); });
+      const auto grid = std::find_if(dims.begin(), dims.end(),
+                                     [&](const ir::Dim& d) { return !(d.axis == key) && extents_.is_grid(d.axis); });
       const Axis query = grid == dims.end() ? traced_.grid.front() : grid->axis;
-      std::vector<Value> args = positions(query, key, position(query, start(query, b), b), position(key, start(key, b), b), b);
+      std::vector<Value> args =
+          positions(query, key, position(query, start(query, b), b), position(key, start(key, b), b), b);
       for (std::size_t i = 1; i < op.operands.size(); ++i) args.push_back(rewriter_[op.operands[i]]);
       const int f = op.index;
       rewriter_.map(op.results[0], ir::inline_function(traced_.functions.at(f), args, first_param_.at(f), b));
       return true;
     }
-    case OpCode::load: case OpCode::store: access(op, b); return true;
+    case OpCode::load:
+    case OpCode::store: access(op, b); return true;
     case OpCode::over: over(op, b); return true;
     default: return false;
   }
@@ -170,7 +177,8 @@ Value Tiler::allowed(const Op& op, Builder& b) {
   Value all = within;
   if (op.index >= 0) {
     const std::vector<Value> args = positions(query, key, position(query, start(query, b), b), k, b);
-    all = b.binary(OpCode::logical_and, ir::inline_function(traced_.functions.at(op.index), args, first_param_.at(op.index), b), within);
+    all = b.binary(OpCode::logical_and,
+                   ir::inline_function(traced_.functions.at(op.index), args, first_param_.at(op.index), b), within);
   }
   return b.type(all).dims.size() == type.dims.size() ? all : b.broadcast(all, type.dims);
 }
@@ -184,10 +192,14 @@ void Tiler::over(const Op& op, Builder& b) {
   const int tile = extents_.tile(op.axis);
   Schedule s;
   if (op.index >= 0) {
-    if (!plan_) throw UserError(op.loc, fmt::format("kernel '{}' loops over a mask and was given no plan", traced_.name), "make a plan from the mask");
+    if (!plan_)
+      throw UserError(op.loc, fmt::format("kernel '{}' loops over a mask and was given no plan", traced_.name),
+                      "make a plan from the mask");
     const Axis query = traced_.grid.front();
-    s = schedule(*plan_, {query, op.axis, extents_.tile(query), tile, first_param_.at(op.index), list_params_, end, bounded,
-                          grid_index("Head", b), grid_index("Batch", b)}, b);
+    s = schedule(*plan_,
+                 {query, op.axis, extents_.tile(query), tile, first_param_.at(op.index), list_params_, end, bounded,
+                  grid_index("Head", b), grid_index("Batch", b)},
+                 b);
   } else {
     bool asks = std::find(split_.begin(), split_.end(), op.axis) != split_.end();
     ir::walk(op.regions[0], [&](const Op& o) { asks |= o.code == OpCode::allowed; });
@@ -200,7 +212,8 @@ void Tiler::over(const Op& op, Builder& b) {
 
 // One loop over the partial or the full tiles. One run is walked directly; several are walked as one, tile i of them
 // being i plus the shift of the run it falls in.
-std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std::vector<Value> carried, Value bound, Builder& b) {
+std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std::vector<Value> carried, Value bound,
+                                Builder& b) {
   const std::vector<Run>& runs = full ? s.full : s.partial;
   if (runs.empty() && s.ids < 0) return carried;
   Value lo = b.constant(0), hi;
@@ -234,14 +247,16 @@ std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std:
   });
 }
 
-Value Tiler::tile_index(const Schedule& s, bool full, Value i, const std::vector<Value>& ends, const std::vector<Value>& shifts, Builder& b) {
+Value Tiler::tile_index(const Schedule& s, bool full, Value i, const std::vector<Value>& ends,
+                        const std::vector<Value>& shifts, Builder& b) {
   if (s.ids >= 0) {
     const Value at = b.add(full ? s.first_full : s.first_partial, i);
     return b.gather(s.ids, DType::i32, {&at, 1});
   }
   if (shifts.empty()) return i;
   Value shift = shifts.back();
-  for (std::size_t r = shifts.size() - 1; r-- > 0;) shift = b.select(b.binary(OpCode::lt, i, ends[r]), shifts[r], shift);
+  for (std::size_t r = shifts.size() - 1; r-- > 0;)
+    shift = b.select(b.binary(OpCode::lt, i, ends[r]), shifts[r], shift);
   return b.add(i, shift);
 }
 

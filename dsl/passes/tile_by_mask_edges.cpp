@@ -27,19 +27,31 @@ using Lane = std::optional<double>;  // what every element past the end holds, i
 Lane through(OpCode code, Lane a, Lane b) {
   const auto is = [](Lane x, double number) { return x && *x == number; };
   switch (code) {
-    case OpCode::exp: case OpCode::exp2: return is(a, -kInfinity) ? Lane(0) : is(a, 0) ? Lane(1) : std::nullopt;
+    case OpCode::exp:
+    case OpCode::exp2: return is(a, -kInfinity) ? Lane(0) : is(a, 0) ? Lane(1) : std::nullopt;
     case OpCode::neg: return a ? Lane(-*a) : std::nullopt;
     case OpCode::abs: return a ? Lane(std::fabs(*a)) : std::nullopt;
-    case OpCode::cast: case OpCode::broadcast: return is(a, 0) || is(a, 1) || is(a, kInfinity) || is(a, -kInfinity) ? a : std::nullopt;
-    case OpCode::tanh: case OpCode::sqrt: case OpCode::floor: return is(a, 0) ? a : std::nullopt;
+    case OpCode::cast:
+    case OpCode::broadcast: return is(a, 0) || is(a, 1) || is(a, kInfinity) || is(a, -kInfinity) ? a : std::nullopt;
+    case OpCode::tanh:
+    case OpCode::sqrt:
+    case OpCode::floor: return is(a, 0) ? a : std::nullopt;
     case OpCode::logical_not: return a ? Lane(1 - *a) : std::nullopt;
     case OpCode::logical_and: return is(a, 0) || is(b, 0) ? Lane(0) : a && b ? Lane(1) : std::nullopt;
     case OpCode::logical_or: return is(a, 1) || is(b, 1) ? Lane(1) : a && b ? Lane(0) : std::nullopt;
     // A masked score less its row's maximum: the maximum is a number, or the row has no live key and is not read.
-    case OpCode::sub: if (is(a, -kInfinity) && !is(b, -kInfinity)) return a; break;
-    case OpCode::add: if ((is(a, -kInfinity) && !is(b, kInfinity)) || (is(b, -kInfinity) && !is(a, kInfinity))) return -kInfinity; break;
-    case OpCode::min: if (is(a, -kInfinity) || is(b, -kInfinity)) return -kInfinity; break;
-    case OpCode::max: if (is(a, kInfinity) || is(b, kInfinity)) return kInfinity; break;
+    case OpCode::sub:
+      if (is(a, -kInfinity) && !is(b, -kInfinity)) return a;
+      break;
+    case OpCode::add:
+      if ((is(a, -kInfinity) && !is(b, kInfinity)) || (is(b, -kInfinity) && !is(a, kInfinity))) return -kInfinity;
+      break;
+    case OpCode::min:
+      if (is(a, -kInfinity) || is(b, -kInfinity)) return -kInfinity;
+      break;
+    case OpCode::max:
+      if (is(a, kInfinity) || is(b, kInfinity)) return kInfinity;
+      break;
     default: break;
   }
   if (!a || !b) return std::nullopt;
@@ -99,7 +111,8 @@ class Guards {
 
 bool Guards::rewrite(ir::Rewriter& r, const Op& op, Builder& b) {
   if (op.code == OpCode::loop) {
-    const auto loop = std::find_if(tiled_.loops.begin(), tiled_.loops.end(), [&](const TileLoop& l) { return l.index == op.regions[0].args[0]; });
+    const auto loop = std::find_if(tiled_.loops.begin(), tiled_.loops.end(),
+                                   [&](const TileLoop& l) { return l.index == op.regions[0].args[0]; });
     if (loop == tiled_.loops.end()) return false;
     inside_.push_back(&*loop);
     r.copy(op, b);
@@ -140,7 +153,8 @@ Guards::Edge Guards::edge(Axis axis) const {
       if (const ir::Dim* d = v.type.find(axis)) padded |= d->extent != whole->extent;
     return {nullptr, !padded};
   }
-  const auto tile = std::find_if(kernel_.grid_tiles.begin(), kernel_.grid_tiles.end(), [&](const ir::Dim& d) { return d.axis == axis; });
+  const auto tile = std::find_if(kernel_.grid_tiles.begin(), kernel_.grid_tiles.end(),
+                                 [&](const ir::Dim& d) { return d.axis == axis; });
   return {nullptr, tile == kernel_.grid_tiles.end() || tile->extent == 1};
 }
 
@@ -190,7 +204,8 @@ Lane Guards::find_lane(Value v, Axis axis) {
 
 Lane Guards::elementwise(const Op& op, Axis axis) {
   if (op.code != OpCode::select)
-    return through(op.code, lane(op.operands[0], axis), op.operands.size() > 1 ? lane(op.operands[1], axis) : std::nullopt);
+    return through(op.code, lane(op.operands[0], axis),
+                   op.operands.size() > 1 ? lane(op.operands[1], axis) : std::nullopt);
   const Lane condition = lane(op.operands[0], axis);
   if (condition) return lane(op.operands[*condition != 0 ? 1 : 2], axis);
   const Lane yes = lane(op.operands[1], axis), no = lane(op.operands[2], axis);

@@ -23,14 +23,14 @@ bool contracted(const ir::Kernel& kernel, Axis axis) {
 }
 
 bool listed(const ir::Kernel& kernel, Axis axis) {
-  return std::any_of(kernel.params.begin(), kernel.params.end(), [&](const ir::Param& p) {
-    return std::find(p.axes.begin(), p.axes.end(), axis) != p.axes.end();
-  });
+  return std::any_of(kernel.params.begin(), kernel.params.end(),
+                     [&](const ir::Param& p) { return std::find(p.axes.begin(), p.axes.end(), axis) != p.axes.end(); });
 }
 
 }  // namespace
 
-Extents::Extents(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling) : kernel_(traced), tiles_(tiling.tiles) {
+Extents::Extents(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling)
+    : kernel_(traced), tiles_(tiling.tiles) {
   const auto put = [&](Axis axis, int extent) {
     std::erase_if(tiles_, [&](const Dim& d) { return d.axis == axis; });
     tiles_.push_back({axis, extent});
@@ -52,12 +52,15 @@ Extents::Extents(const ir::Kernel& traced, const mask::Plan* plan, const Tiling&
 int Extents::tile(Axis axis) const {
   const Dim* d = find(tiles_, axis);
   if (!d || d->extent <= 0)
-    throw UserError({}, fmt::format("kernel '{}' has no tile extent for axis {}", kernel_.name, axis.name()),
-                    "give one in the tiling: `tiles` for axes that are walked in tiles, `whole` for those that are not");
+    throw UserError(
+        {}, fmt::format("kernel '{}' has no tile extent for axis {}", kernel_.name, axis.name()),
+        "give one in the tiling: `tiles` for axes that are walked in tiles, `whole` for those that are not");
   return d->extent;
 }
 
-bool Extents::is_grid(Axis axis) const { return std::find(kernel_.grid.begin(), kernel_.grid.end(), axis) != kernel_.grid.end(); }
+bool Extents::is_grid(Axis axis) const {
+  return std::find(kernel_.grid.begin(), kernel_.grid.end(), axis) != kernel_.grid.end();
+}
 const Dim* Extents::whole(Axis axis) const { return find(whole_, axis); }
 
 ir::Type Extents::bind(ir::Type type) const {

@@ -15,10 +15,10 @@ class Extents {
  public:
   Extents(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling);
 
-  int tile(ir::Axis axis) const;            // UserError when the axis has none
+  int tile(ir::Axis axis) const;  // UserError when the axis has none
   bool is_grid(ir::Axis axis) const;
   const ir::Dim* whole(ir::Axis axis) const;  // true extent of a whole axis, or null
-  ir::Type bind(ir::Type type) const;       // with extents
+  ir::Type bind(ir::Type type) const;         // with extents
   std::vector<ir::Dim> grid_tiles() const;
   const std::vector<ir::Dim>& whole_axes() const { return whole_; }
 
@@ -52,7 +52,7 @@ struct Run {
 };
 struct Schedule {
   std::vector<Run> partial{}, full{};  // runs; or, for a list:
-  int ids = -1;                     // parameter of the tile ids
+  int ids = -1;                        // parameter of the tile ids
   ir::Value first_partial{}, partials{}, first_full{}, fulls{};
 };
 

@@ -9,7 +9,8 @@ using ir::Value;
 namespace {
 
 // The body of a scalar function with several results.
-std::vector<Value> inline_results(const ir::Function& function, const std::vector<Value>& args, int first_param, Builder& into) {
+std::vector<Value> inline_results(const ir::Function& function, const std::vector<Value>& args, int first_param,
+                                  Builder& into) {
   const ir::Block& entry = function.graph.entry;
   ir::Rewriter rewriter(function.graph, into.graph(), [&](ir::Rewriter& r, const ir::Op& op, Builder& b) {
     if (op.code == OpCode::constant) {

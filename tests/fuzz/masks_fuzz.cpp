@@ -70,12 +70,14 @@ TEST_CASE("boxes of random masks are classified soundly, also beyond the term ca
         }
         if (cap == mask::kMaxTerms) {
           const mask::Verdict verdict = analysis.decide(box);
-          live += any, kept += !any && verdict == mask::Verdict::partial, lost += all && verdict == mask::Verdict::partial;
+          live += any, kept += !any && verdict == mask::Verdict::partial,
+              lost += all && verdict == mask::Verdict::partial;
         }
       }
     }
   });
-  MESSAGE("boxes with a live pair: " << live << ", empty called partial: " << kept << ", full called partial: " << lost);
+  MESSAGE("boxes with a live pair: " << live << ", empty called partial: " << kept
+                                     << ", full called partial: " << lost);
   CHECK(kept + lost <= live / 100);
 }
 
@@ -92,7 +94,8 @@ TEST_CASE("plans of random masks visit each live tile once") {
       for (std::int64_t head = 0; head < r.heads; ++head) {
         const TileMap got = visited(plan, m, r, head);
         CHECK(compare(got, brute_force(m, r, head)).unsound == 0);
-        for (const std::uint8_t tile : got.tiles) ++counts.total, counts.full += tile == kFull, counts.partial += tile == kPartial;
+        for (const std::uint8_t tile : got.tiles)
+          ++counts.total, counts.full += tile == kFull, counts.partial += tile == kPartial;
       }
       CHECK(plan.counts().total == counts.total);
       CHECK(plan.counts().full == counts.full);
@@ -127,7 +130,8 @@ TEST_CASE("closed forms are sound at every length") {
 TEST_CASE("tiled attention under random masks is attention") {
   for_seeds(500, [&](std::uint64_t seed) {
     Random random(seed);
-    const mask::Pointwise m = seed % 2 ? random_closed_form(seed) : random_mask(seed, static_cast<int>(random.between(0, 2)));
+    const mask::Pointwise m =
+        seed % 2 ? random_closed_form(seed) : random_mask(seed, static_cast<int>(random.between(0, 2)));
     mask::PlanRequest r = random_request(random, 50);
     const mask::Plan plan = mask::make_plan(m, r);
     const ir::Kernel traced = passes::simplify(forward(m));

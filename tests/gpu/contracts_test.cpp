@@ -1,6 +1,7 @@
 // The contracts of a launch: views in place, memory that must not matter, graphs, streams, determinism, refusals.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -8,6 +9,7 @@
 
 #include "gpu/device_case.h"
 #include "gpu/patterns.h"
+#include "support/gpu/graph.h"
 
 using namespace tessera;
 using namespace tessera::test;
@@ -83,18 +85,17 @@ TEST_CASE("a captured launch replays on new contents (B69)") {
   run_on_device(attend, expected, c);
 
   DeviceTensors device(t);
-  runtime::Stream stream = runtime::Stream::create(test_device());
+  const runtime::Stream stream(test_device());
   AttentionCall call = device.call(c);
-  call.stream = stream.handle();
+  call.stream = stream.get();
   attend(call);  // prepared
   stream.synchronize();
-  runtime::Graph graph = runtime::capture(stream, [&] { attend(call); });
+  const Graph graph(stream, runtime::cu::CaptureMode::global, [&] { attend(call); });
   device.q.upload(other.q);
   device.k.upload(other.k);
   device.v.upload(other.v);
   device.o.upload(t.o);
-  graph.launch(stream);
-  stream.synchronize();
+  graph.replay(stream);
   device.download(t);
   CHECK(same_bits(t.o, expected.o));
 }
@@ -112,11 +113,11 @@ TEST_CASE("launches on several streams and threads do not meet (B70)") {
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&, i] {
       const Case& c = i % 2 ? b : a;
-      runtime::Stream stream = runtime::Stream::create(test_device());
+      const runtime::Stream stream(test_device());
       Tensors t(c);
       DeviceTensors device(t);
       AttentionCall call = device.call(c);
-      call.stream = stream.handle();
+      call.stream = stream.get();
       for (int n = 0; n < 50; ++n) (i % 2 ? second : first)(call);
       stream.synchronize();
       device.download(t);

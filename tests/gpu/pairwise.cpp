@@ -1,5 +1,6 @@
 #include "gpu/pairwise.h"
 
+#include <cstdint>
 #include <set>
 #include <tuple>
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <tessera/dsl/lang/lang.h>
 #include <tessera/library/program.h>
 
 #include "gpu/device_case.h"

@@ -80,7 +80,9 @@ void check_case(const Case& c, const std::string& name) {
   CHECK(max_difference(t.q.values(), q) == 0);
 }
 
-void check_counts(Case c, const std::string& name) {
+void run_on_cpu(Attention& attend, Tensors& tensors, const Case& c) { attend(tensors.call(c)); }
+
+void check_counts(Case c, const std::string& name, Runner run) {
   CAPTURE(name);
   c.depth = std::max(c.depth, 8);
   Tensors t(c);
@@ -95,7 +97,7 @@ void check_counts(Case c, const std::string& name) {
     }
   }
   Attention attend(options_of(c));
-  attend(t.call(c));
+  run(attend, t, c);
 
   double rounding = c.dtype == DType::f16 ? 0x1p-11 : 0x1p-8;
   int wrong = 0;

@@ -40,8 +40,12 @@ AttentionOptions options_of(const Case& c);
 // Runs the case on the CPU and checks it: O and LSE against fp64, guards intact, inputs unchanged.
 void check_case(const Case& c, const std::string& name);
 
+// Runs `attend` on the tensors: on the CPU, or elsewhere.
+using Runner = void (*)(Attention& attend, Tensors& tensors, const Case& c);
+void run_on_cpu(Attention& attend, Tensors& tensors, const Case& c);
+
 // COUNT probe: with Q = 0, V[k][0] = 1 and V[k][1] = (k mod 64) / 64 every live key has the same weight, so LSE is the log
 // of their number, O[0] is 1 (0 for none) and O[1] their mean.
-void check_counts(Case c, const std::string& name);
+void check_counts(Case c, const std::string& name, Runner run = run_on_cpu);
 
 }  // namespace tessera::test

@@ -30,6 +30,8 @@ class TestTensor {
   void fill(double value);
   void fill_normal(std::uint64_t seed, double scale = 1);  // rounded to the dtype
   void poison() { fill(poison_value()); }
+  std::vector<std::byte>& memory() { return memory_; }      // all of it, guards included
+  const std::vector<std::byte>& memory() const { return memory_; }
   bool guards_intact() const;  // no byte outside the view has changed
 
   std::int64_t offset(const std::vector<std::int64_t>& index) const;

@@ -19,10 +19,11 @@ std::int64_t bound_of(const mask::PlanRequest& r, std::int64_t batch) {
 }
 
 // Runs a span function op by op.
-std::vector<std::int64_t> run(const ir::Function& f, const std::vector<std::int64_t>& arguments, const mask::Pointwise& mask,
-                              const std::vector<mask::NamedScalar>& scalars) {
+std::vector<std::int64_t> run(const ir::Function& f, const std::vector<std::int64_t>& arguments,
+                              const mask::Pointwise& mask, const std::vector<mask::NamedScalar>& scalars) {
   std::vector<double> value(f.graph.values.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i) value[f.graph.entry.args[i].id] = static_cast<double>(arguments[i]);
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    value[f.graph.entry.args[i].id] = static_cast<double>(arguments[i]);
   for (const ir::Op& op : f.graph.entry.ops) {
     const auto in = [&](std::size_t i) { return i < op.operands.size() ? value[op.operands[i].id] : 0; };
     if (op.code == ir::OpCode::yield) {
@@ -49,8 +50,10 @@ std::vector<std::int64_t> run(const ir::Function& f, const std::vector<std::int6
 }
 
 void put(TileMap& map, std::int64_t q, std::int64_t k, Tile kind) {
-  if (k < 0 || k >= map.key_tiles || map.at(q, k) != kEmpty) ++map.faults;
-  else map.at(q, k) = kind;
+  if (k < 0 || k >= map.key_tiles || map.at(q, k) != kEmpty)
+    ++map.faults;
+  else
+    map.at(q, k) = kind;
 }
 
 }  // namespace
@@ -80,21 +83,24 @@ TileMap Oracle::tiles(int query_tile, int key_tile) const {
   return map;
 }
 
-TileMap visited(const mask::Plan& plan, const mask::Pointwise& mask, const mask::PlanRequest& r, std::int64_t head, std::int64_t batch) {
+TileMap visited(const mask::Plan& plan, const mask::Pointwise& mask, const mask::PlanRequest& r, std::int64_t head,
+                std::int64_t batch) {
   TileMap map = empty_map(r);
   const mask::Source& source = plan.passes.at(0).sources.at(0);
   for (std::int64_t q = 0; q < map.query_tiles; ++q) {
     if (const auto* spans = std::get_if<mask::Spans>(&source.schedule)) {
       const std::int64_t first = q * r.query_tile, last = std::min(first + r.query_tile, r.query_length) - 1;
-      const std::vector<std::int64_t> at =
-          run(spans->bounds, {first, last, head, batch, r.query_length, r.key_length, bound_of(r, batch)}, mask, r.scalars);
+      const std::vector<std::int64_t> at = run(
+          spans->bounds, {first, last, head, batch, r.query_length, r.key_length, bound_of(r, batch)}, mask, r.scalars);
       for (std::size_t s = 0; s + 3 < at.size(); s += 4) {
         if (at[s] > at[s + 1] || at[s + 1] > at[s + 2] || at[s + 2] > at[s + 3]) ++map.faults;
-        for (std::int64_t k = at[s]; k < at[s + 3]; ++k) put(map, q, k, k >= at[s + 1] && k < at[s + 2] ? kFull : kPartial);
+        for (std::int64_t k = at[s]; k < at[s + 3]; ++k)
+          put(map, q, k, k >= at[s + 1] && k < at[s + 2] ? kFull : kPartial);
       }
     } else {
       const mask::TileList& list = plan.list;
-      const std::int64_t of = list.class_of.empty() ? 0 : list.class_of[static_cast<std::size_t>(batch * r.heads + head)];
+      const std::int64_t of =
+          list.class_of.empty() ? 0 : list.class_of[static_cast<std::size_t>(batch * r.heads + head)];
       const std::int32_t* row = &list.rows[static_cast<std::size_t>(3 * (of * map.query_tiles + q))];
       for (std::int32_t i = 0; i < row[1] + row[2]; ++i) {
         const std::int32_t* tile = &list.tiles[static_cast<std::size_t>(row[0] + i)];
@@ -111,9 +117,12 @@ Difference compare(TileMap got, TileMap want) {
   d.unsound += got.faults;
   for (std::size_t i = 0; i < got.tiles.size(); ++i) {
     if (got.tiles[i] == want.tiles[i]) continue;
-    if (want.tiles[i] == kEmpty && got.tiles[i] == kPartial) ++d.kept;
-    else if (want.tiles[i] == kFull && got.tiles[i] == kPartial) ++d.lost;
-    else ++d.unsound;
+    if (want.tiles[i] == kEmpty && got.tiles[i] == kPartial)
+      ++d.kept;
+    else if (want.tiles[i] == kFull && got.tiles[i] == kPartial)
+      ++d.lost;
+    else
+      ++d.unsound;
   }
   return d;
 }

@@ -29,13 +29,14 @@ class Oracle {
   std::vector<char> live_;
 };
 
-inline TileMap brute_force(const mask::Pointwise& mask, const mask::PlanRequest& r, std::int64_t head = 0, std::int64_t batch = 0) {
+inline TileMap brute_force(const mask::Pointwise& mask, const mask::PlanRequest& r, std::int64_t head = 0,
+                           std::int64_t batch = 0) {
   return Oracle(mask, r, head, batch).tiles(r.query_tile, r.key_tile);
 }
 
 // What a kernel would visit: the span function called with the request's lengths, or the list.
-TileMap visited(const mask::Plan& plan, const mask::Pointwise& mask, const mask::PlanRequest& request, std::int64_t head = 0,
-                std::int64_t batch = 0);
+TileMap visited(const mask::Plan& plan, const mask::Pointwise& mask, const mask::PlanRequest& request,
+                std::int64_t head = 0, std::int64_t batch = 0);
 
 struct Difference {
   int unsound = 0;  // live tiles not visited, tiles called full that are not

@@ -19,7 +19,9 @@ mask::PlanRequest request(std::int64_t queries, std::int64_t keys, int query_til
   return r;
 }
 
-bool has_spans(const mask::Plan& plan) { return std::holds_alternative<mask::Spans>(plan.passes[0].sources[0].schedule); }
+bool has_spans(const mask::Plan& plan) {
+  return std::holds_alternative<mask::Spans>(plan.passes[0].sources[0].schedule);
+}
 
 std::string reason(const mask::Pointwise& m) { return mask::make_plan(m, request(256, 256)).reason; }
 
@@ -50,9 +52,13 @@ TEST_CASE("B21 equivalent causal windows have equal tiles") {
 }
 
 TEST_CASE("B30 documents by table and by arithmetic have equal lists") {
-  const mask::Pointwise by_table = predicate("p", [&](Args& a) { const Table t = ids(1000, 100); return a.read("doc", t, {a.q}) == a.read("doc", t, {a.k}); });
+  const mask::Pointwise by_table = predicate("p", [&](Args& a) {
+    const Table t = ids(1000, 100);
+    return a.read("doc", t, {a.q}) == a.read("doc", t, {a.k});
+  });
   const mask::Pointwise by_division = predicate("p", [](Args& a) { return a.q / 100 == a.k / 100; });
-  const mask::Pointwise by_start = predicate("p", [](Args& a) { return (a.k >= a.q - a.q % 100) & (a.k < a.q - a.q % 100 + 100); });
+  const mask::Pointwise by_start =
+      predicate("p", [](Args& a) { return (a.k >= a.q - a.q % 100) & (a.k < a.q - a.q % 100 + 100); });
   check_same(by_table, by_division, request(1000, 1000));
   mask::PlanRequest r = request(1000, 1000);
   r.allow_spans = false;
@@ -118,12 +124,17 @@ TEST_CASE("B35 a window over a million tokens is planned in milliseconds, also a
 
 TEST_CASE("reasons name the sub-expression") {
   const Table t = ids(256, 10);
-  CHECK(reason(predicate("p", [&](Args& a) { return (a.read("doc", t, {a.q}) == a.read("doc", t, {a.k})) & (a.k <= a.q); })) ==
-        "doc[q] == doc[k]: a table look-up on both sides");
-  CHECK(reason(predicate("p", [&](Args& a) { return a.read("keep", t, {a.k}) != 0; })) == "keep[k] != 0: a table look-up by k");
-  CHECK(reason(predicate("p", [&](Args& a) { return a.read("start", t, {a.q}) <= a.k; })) == "start[q] <= k: a table look-up by q");
-  CHECK(reason(predicate("p", [&](Args& a) { return (a.q - a.k) % 4 == 0; })) == "((q - k) % 4) == 0: a remainder of k");
-  CHECK(reason(predicate("p", [&](Args& a) { return a.q * a.k <= 100; })) == "(q * k) <= 100: a product of run-time values");
+  CHECK(reason(predicate("p", [&](Args& a) {
+          return (a.read("doc", t, {a.q}) == a.read("doc", t, {a.k})) & (a.k <= a.q);
+        })) == "doc[q] == doc[k]: a table look-up on both sides");
+  CHECK(reason(predicate("p", [&](Args& a) { return a.read("keep", t, {a.k}) != 0; })) ==
+        "keep[k] != 0: a table look-up by k");
+  CHECK(reason(predicate("p", [&](Args& a) { return a.read("start", t, {a.q}) <= a.k; })) ==
+        "start[q] <= k: a table look-up by q");
+  CHECK(reason(predicate("p", [&](Args& a) { return (a.q - a.k) % 4 == 0; })) ==
+        "((q - k) % 4) == 0: a remainder of k");
+  CHECK(reason(predicate("p", [&](Args& a) { return a.q * a.k <= 100; })) ==
+        "(q * k) <= 100: a product of run-time values");
   CHECK(reason(predicate("p", [&](Args& a) {
           Expr e = a.k == 1;
           for (int i = 1; i < 5; ++i) e = e | (a.k == 100.0 * i);
@@ -133,12 +144,18 @@ TEST_CASE("reasons name the sub-expression") {
 }
 
 TEST_CASE("a table shorter than its axis is refused with both numbers") {
-  const mask::Pointwise docs = predicate("p", [&](Args& a) { const Table t = ids(1000, 10); return a.read("doc", t, {a.q}) == a.read("doc", t, {a.k}); });
+  const mask::Pointwise docs = predicate("p", [&](Args& a) {
+    const Table t = ids(1000, 10);
+    return a.read("doc", t, {a.q}) == a.read("doc", t, {a.k});
+  });
   CHECK_THROWS_WITH_AS(mask::make_plan(docs, request(1000, 1024)),
-                       "error: table 'doc' has 1000 entries, but doc[k] reads it to the end and the key length is 1024; note: make the table at least 1024 long",
+                       "error: table 'doc' has 1000 entries, but doc[k] reads it to the end and the key length is "
+                       "1024; note: make the table at least 1024 long",
                        UserError);
   CHECK_NOTHROW(mask::make_plan(docs, request(1000, 1000)));
-  const mask::Pointwise lengths = predicate("p", [&](Args& a) { return a.k < a.read("length", table({10, 20}), {a.batch}); });
+  const mask::Pointwise lengths = predicate("p", [&](Args& a) {
+    return a.k < a.read("length", table({10, 20}), {a.batch});
+  });
   mask::PlanRequest r = request(64, 64);
   r.batch = 3;
   CHECK_THROWS_AS(mask::make_plan(lengths, r), UserError);
@@ -146,7 +163,9 @@ TEST_CASE("a table shorter than its axis is refused with both numbers") {
 
 TEST_CASE("B42 guarded reads beside the table are allowed and mean the nearest end") {
   const Table t = ids(500, 70);
-  const mask::Pointwise lagged = predicate("p", [&](Args& a) { return ((a.q > 0) & (a.read("doc", t, {a.q - 1}) == a.read("doc", t, {a.k}))) | (a.q == a.k); });
+  const mask::Pointwise lagged = predicate("p", [&](Args& a) {
+    return ((a.q > 0) & (a.read("doc", t, {a.q - 1}) == a.read("doc", t, {a.k}))) | (a.q == a.k);
+  });
   const mask::PlanRequest r = request(500, 500, 64, 64);
   const Difference d = compare(visited(mask::make_plan(lagged, r), lagged, r), brute_force(lagged, r));
   CHECK(d.unsound == 0);
@@ -154,7 +173,9 @@ TEST_CASE("B42 guarded reads beside the table are allowed and mean the nearest e
 }
 
 TEST_CASE("heads and batch entries with the same predicate share rows") {
-  const mask::Pointwise strided = predicate("p", [](Args& a) { return (a.k <= a.q) & ((a.q - a.k) % where(a.head < 2, number(a.q, 2), number(a.q, 4)) == 0); });
+  const mask::Pointwise strided = predicate("p", [](Args& a) {
+    return (a.k <= a.q) & ((a.q - a.k) % where(a.head < 2, number(a.q, 2), number(a.q, 4)) == 0);
+  });
   mask::PlanRequest r = request(300, 300, 64, 64);
   r.heads = 5, r.batch = 3;
   const mask::Plan plan = mask::make_plan(strided, r);
@@ -164,7 +185,8 @@ TEST_CASE("heads and batch entries with the same predicate share rows") {
   const mask::Plan bounded = mask::make_plan(strided, r);
   CHECK(bounded.list.class_of == std::vector<std::int32_t>{0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 0, 0, 1, 1, 1});
   for (std::int64_t b = 0; b < 3; ++b)
-    for (std::int64_t h : {0, 4}) CHECK(compare(visited(bounded, strided, r, h, b), brute_force(strided, r, h, b)).unsound == 0);
+    for (std::int64_t h : {0, 4})
+      CHECK(compare(visited(bounded, strided, r, h, b), brute_force(strided, r, h, b)).unsound == 0);
 }
 
 TEST_CASE("key lengths cut spans off and leave the mask where it is") {
@@ -180,7 +202,8 @@ TEST_CASE("key lengths cut spans off and leave the mask where it is") {
 }
 
 TEST_CASE("data known at the call: spans from the rest, nothing certain") {
-  const mask::Pointwise m = predicate("p", [](Args& a) { return (a.k <= a.q) & (a.read("doc", nullptr, {a.q}) == a.read("doc", nullptr, {a.k})); });
+  const mask::Pointwise m = predicate(
+      "p", [](Args& a) { return (a.k <= a.q) & (a.read("doc", nullptr, {a.q}) == a.read("doc", nullptr, {a.k})); });
   const mask::Plan plan = mask::make_plan(m, request(1000, 1000));
   CHECK(has_spans(plan));
   CHECK(plan.counts().visited == 36);
@@ -190,7 +213,8 @@ TEST_CASE("data known at the call: spans from the rest, nothing certain") {
 }
 
 TEST_CASE("replanning changes counts, not the schedule") {
-  const mask::Pointwise window = predicate("p", [](Args& a) { return (a.k <= a.q) & (a.q - a.k <= a.scalar("left", 100)); });
+  const mask::Pointwise window =
+      predicate("p", [](Args& a) { return (a.k <= a.q) & (a.q - a.k <= a.scalar("left", 100)); });
   const mask::Plan plan = mask::make_plan(window, request(512, 512));
   mask::PlanRequest r = request(1024, 1024);
   r.scalars = {{"left", 300}};

@@ -56,8 +56,10 @@ TEST_CASE("equal captures are one parameter") {
   CHECK(mask::both(near("left", 4), near("right", 4)).captures.size() == 2);
   CHECK(mask::both(same_id(nullptr), same_id(nullptr)).captures.size() == 1);
   CHECK(mask::both(same_id(nullptr), a).captures.size() == 2);
-  CHECK_THROWS_WITH_AS(mask::both(near("width", 4), near("width", 5)),
-                       "error: scalar 'width' has two defaults, 4.000000 and 5.000000; note: give the two scalars different names", UserError);
+  CHECK_THROWS_WITH_AS(
+      mask::both(near("width", 4), near("width", 5)),
+      "error: scalar 'width' has two defaults, 4.000000 and 5.000000; note: give the two scalars different names",
+      UserError);
 }
 
 TEST_CASE("data of the call") {
@@ -67,7 +69,9 @@ TEST_CASE("data of the call") {
 }
 
 TEST_CASE("i32 wraps, division floors, division by zero is zero") {
-  const auto value = [](auto body, std::int64_t q, std::int64_t k) { return mask::allows(predicate("p", body), {q, k}); };
+  const auto value = [](auto body, std::int64_t q, std::int64_t k) {
+    return mask::allows(predicate("p", body), {q, k});
+  };
   CHECK(value([](Args& a) { return (a.q - a.k) / 4 == -2; }, 0, 5));
   CHECK(value([](Args& a) { return (a.q - a.k) % 4 == 3; }, 0, 5));
   CHECK(value([](Args& a) { return a.q / a.k == 0; }, 7, 0));

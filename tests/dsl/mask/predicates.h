@@ -15,12 +15,14 @@ struct Expr {
   ir::Value value{};
 };
 
-inline Expr number(const Expr& like, double x) { return {like.into, like.into->constant(x, like.into->type(like.value))}; }
+inline Expr number(const Expr& like, double x) {
+  return {like.into, like.into->constant(x, like.into->type(like.value))};
+}
 inline Expr apply(ir::OpCode op, Expr a, Expr b) { return {a.into, a.into->binary(op, a.value, b.value)}; }
 inline Expr apply(ir::OpCode op, Expr a) { return {a.into, a.into->unary(op, a.value)}; }
 
-#define TESSERA_TEST_BINARY(sign, op)                                                   \
-  inline Expr operator sign(Expr a, Expr b) { return apply(ir::OpCode::op, a, b); }     \
+#define TESSERA_TEST_BINARY(sign, op)                                                            \
+  inline Expr operator sign(Expr a, Expr b) { return apply(ir::OpCode::op, a, b); }              \
   inline Expr operator sign(Expr a, double b) { return apply(ir::OpCode::op, a, number(a, b)); } \
   inline Expr operator sign(double a, Expr b) { return apply(ir::OpCode::op, number(b, a), b); }
 TESSERA_TEST_BINARY(+, add)
@@ -58,7 +60,8 @@ struct Args {
   Expr scalar(const std::string& name, double value) {
     for (std::size_t i = 0; i < out->function.params.size(); ++i)
       if (out->function.params[i].name == name) return {q.into, q.into->scalar(static_cast<int>(i), DType::i32)};
-    const int index = capture({.name = name, .kind = ir::ParamKind::scalar, .dtype = DType::i32, .axes = {}}, {nullptr, value});
+    const int index =
+        capture({.name = name, .kind = ir::ParamKind::scalar, .dtype = DType::i32, .axes = {}}, {nullptr, value});
     return {q.into, q.into->scalar(index, DType::i32)};
   }
   // `data` null: given at the call.
@@ -67,7 +70,11 @@ struct Args {
     for (std::size_t i = 0; i < out->function.params.size(); ++i)
       if (out->function.params[i].name == name) index = static_cast<int>(i);
     if (index < 0)
-      index = capture({.name = name, .kind = ir::ParamKind::table, .dtype = data ? data->dtype() : dtype, .axes = {}, .rank = static_cast<int>(at.size())},
+      index = capture({.name = name,
+                       .kind = ir::ParamKind::table,
+                       .dtype = data ? data->dtype() : dtype,
+                       .axes = {},
+                       .rank = static_cast<int>(at.size())},
                       {data, 0});
     std::vector<ir::Value> indices;
     for (const Expr& e : at) indices.push_back(e.value);

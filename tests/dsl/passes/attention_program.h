@@ -77,7 +77,8 @@ inline std::string replaced(std::string text, const std::string& what, const std
 // `bounded`: keys end at key_lengths[batch].
 inline ir::Kernel forward(const mask::Pointwise& mask, bool bounded = false) {
   std::string text = replaced(kForward, "%PARAMS%", bounded ? "  param key_lengths: table i32 rank 1\n" : "");
-  text = replaced(text, "%BOUND%", bounded ? "  %batch = program_id Batch : i32\n  %bound = gather key_lengths(%batch) : i32\n" : "");
+  text = replaced(text, "%BOUND%",
+                  bounded ? "  %batch = program_id Batch : i32\n  %bound = gather key_lengths(%batch) : i32\n" : "");
   ir::Kernel kernel = ir::parse(replaced(text, "%OVER%", bounded ? "%bound, " : ""));
   kernel.functions = {mask.function};
   return kernel;
@@ -102,19 +103,24 @@ struct Run {
 struct Inputs {
   test::TestTensor q, k, v;
   // f32, so that tiling shows and rounding does not.
-  Inputs(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads, std::int64_t queries, std::int64_t keys, int depth, int value)
-      : q(DType::f32, {batch, heads, queries, depth}), k(DType::f32, {batch, kv_heads, keys, depth}),
+  Inputs(std::int64_t batch, std::int64_t heads, std::int64_t kv_heads, std::int64_t queries, std::int64_t keys,
+         int depth, int value)
+      : q(DType::f32, {batch, heads, queries, depth}),
+        k(DType::f32, {batch, kv_heads, keys, depth}),
         v(DType::f32, {batch, kv_heads, keys, value}) {
     q.fill_normal(1), k.fill_normal(2), v.fill_normal(3);
   }
 };
 
 // Arguments in the order tile_by_mask appends parameters: the mask's captures, then the plan's list.
-inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask, const mask::PlanRequest& request, const mask::Plan* plan) {
+inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask, const mask::PlanRequest& request,
+               const mask::Plan* plan) {
   const std::vector<std::int64_t>& shape = in.q.shape();
-  test::TestTensor o(DType::f32, {shape[0], shape[1], shape[2], in.v.shape()[3]}), lse(DType::f32, {shape[0], shape[1], shape[2]});
+  test::TestTensor o(DType::f32, {shape[0], shape[1], shape[2], in.v.shape()[3]}),
+      lse(DType::f32, {shape[0], shape[1], shape[2]});
   o.poison(), lse.poison();
-  std::vector<ir::Argument> arguments{in.q.view(), in.k.view(), in.v.view(), o.view(), lse.view(), 1 / std::sqrt(double(shape[3]))};
+  std::vector<ir::Argument> arguments{in.q.view(), in.k.view(), in.v.view(),
+                                      o.view(),    lse.view(),  1 / std::sqrt(double(shape[3]))};
   std::vector<std::int32_t> lengths(request.key_lengths.begin(), request.key_lengths.end());
   const auto table = [](const std::int32_t* data, std::vector<std::int64_t> shape) {
     return View::contiguous(const_cast<std::int32_t*>(data), DType::i32, std::move(shape));
@@ -125,8 +131,10 @@ inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask
     double value = c.value;
     for (const mask::NamedScalar& s : request.scalars)
       if (s.name == mask.function.params[i].name) value = s.value;
-    if (c.table) arguments.push_back(View::contiguous(const_cast<void*>(c.table->data()), c.table->dtype(), c.table->shape()));
-    else arguments.push_back(value);
+    if (c.table)
+      arguments.push_back(View::contiguous(const_cast<void*>(c.table->data()), c.table->dtype(), c.table->shape()));
+    else
+      arguments.push_back(value);
   }
   if (plan && std::holds_alternative<mask::List>(plan->passes[0].sources[0].schedule)) {
     const mask::TileList& list = plan->list;

@@ -50,7 +50,8 @@ TEST_CASE("every pattern, by spans and by list") {
 
 TEST_CASE("heads, batch entries and key lengths, by spans and by list") {
   const mask::Pointwise by_head = predicate("p", [](Args& a) {
-    return (a.k <= a.q + (a.key_length - a.query_length)) & (a.q - a.k <= where(a.head == a.batch, number(a.q, 20), number(a.q, 300)));
+    return (a.k <= a.q + (a.key_length - a.query_length)) &
+           (a.q - a.k <= where(a.head == a.batch, number(a.q, 20), number(a.q, 300)));
   });
   for (const std::vector<std::int64_t>& lengths : {std::vector<std::int64_t>{}, {0, 70}, {100, 33}})
     for (const bool spans : {true, false}) {
@@ -84,6 +85,7 @@ TEST_CASE("keys past their bound may hold NaN") {
     for (std::int64_t k = r.key_lengths[static_cast<std::size_t>(b)]; k < 100; ++k)
       for (std::int64_t d = 0; d < 8; ++d) in.k.set({b, 0, k, d}, NAN), in.v.set({b, 0, k, d}, NAN);
   const mask::Plan plan = mask::make_plan(all, r);
-  const ir::Kernel tiled = passes::simplify(passes::tile_by_mask(passes::simplify(forward(all, true)), &plan, whole(8, 8)));
+  const ir::Kernel tiled =
+      passes::simplify(passes::tile_by_mask(passes::simplify(forward(all, true)), &plan, whole(8, 8)));
   CHECK(is_attention(run(tiled, in, all, r, &plan), attention_problem(in, all, r)));
 }

@@ -15,7 +15,9 @@ namespace {
 
 ir::Axis axis(const char* name) { return ir::Axis::named(name); }
 
-passes::Tiling whole(int depth, int value) { return {.tiles = {}, .whole = {{axis("Depth"), depth}, {axis("Value"), value}}}; }
+passes::Tiling whole(int depth, int value) {
+  return {.tiles = {}, .whole = {{axis("Depth"), depth}, {axis("Value"), value}}};
+}
 
 ir::Kernel tile(const mask::Pointwise& m, mask::PlanRequest r, const passes::Tiling& tiling = whole(64, 64)) {
   const mask::Plan plan = mask::make_plan(m, r);
@@ -38,17 +40,21 @@ int count(const ir::Block& block, ir::OpCode code) {
 
 std::vector<const ir::Op*> loops(const ir::Kernel& kernel) {
   std::vector<const ir::Op*> found;
-  ir::walk(kernel.entry, [&](const ir::Op& op) { if (op.code == ir::OpCode::loop) found.push_back(&op); });
+  ir::walk(kernel.entry, [&](const ir::Op& op) {
+    if (op.code == ir::OpCode::loop) found.push_back(&op);
+  });
   return found;
 }
 
 // A kernel without masks, tiled by Query:32, Key:16.
 ir::Kernel tiled_program(const std::string& body, std::vector<ir::Dim> whole_axes) {
-  const ir::Kernel traced = ir::parse("kernel f traced grid(Query) {\n"
-                                      "  param a: in f32[Query, Depth]\n"
-                                      "  param b: in f32[Key, Depth]\n"
-                                      "  param o: out f32[Query]\n"
-                                      "  param p: out f32[Query, Depth]\n" + body + "}\n");
+  const ir::Kernel traced = ir::parse(
+      "kernel f traced grid(Query) {\n"
+      "  param a: in f32[Query, Depth]\n"
+      "  param b: in f32[Key, Depth]\n"
+      "  param o: out f32[Query]\n"
+      "  param p: out f32[Query, Depth]\n" +
+      body + "}\n");
   const passes::Tiling tiling{.tiles = {{axis("Query"), 32}, {axis("Key"), 16}}, .whole = std::move(whole_axes)};
   const ir::Kernel tiled = passes::tile_by_mask(passes::simplify(traced), nullptr, tiling);
   ir::check(tiled, "tile_by_mask");
@@ -70,12 +76,14 @@ const char* const kSumOverKeys = R"(  %0 = constant 0 : f32[Query, Depth]
 }  // namespace
 
 TEST_CASE("full tiles carry no trace of the mask, attention needs no guards") {
-  const ir::Kernel kernel = tile(predicate("p", [](Args& a) { return (a.k <= a.q) & (a.q - a.k <= 1024); }), request(4096));
+  const ir::Kernel kernel =
+      tile(predicate("p", [](Args& a) { return (a.k <= a.q) & (a.q - a.k <= 1024); }), request(4096));
   const auto both = loops(kernel);
   REQUIRE(both.size() == 2);
   CHECK(count(both[0]->regions[0], ir::OpCode::dot) == 2);
   CHECK(count(both[1]->regions[0], ir::OpCode::dot) == 2);
-  for (const ir::OpCode code : {ir::OpCode::select, ir::OpCode::lt, ir::OpCode::le, ir::OpCode::iota, ir::OpCode::logical_and})
+  for (const ir::OpCode code :
+       {ir::OpCode::select, ir::OpCode::lt, ir::OpCode::le, ir::OpCode::iota, ir::OpCode::logical_and})
     CHECK(count(both[1]->regions[0], code) == 0);
   // Which of the two runs of partial tiles, and the mask.
   CHECK(count(both[0]->regions[0], ir::OpCode::select) == 2);
@@ -94,14 +102,16 @@ TEST_CASE("parameters of functions and lists follow the kernel's own") {
   std::vector<std::int32_t> ids(300, 0);
   const mask::Pointwise docs = predicate("p", [&](Args& a) {
     const Table t = table(ids);
-    return (a.read("scale", t, {a.q}) == a.read("scale", t, {a.k})) & (a.k <= a.q + a.scalar("reach", 3)) & (a.head >= a.batch);
+    return (a.read("scale", t, {a.q}) == a.read("scale", t, {a.k})) & (a.k <= a.q + a.scalar("reach", 3)) &
+           (a.head >= a.batch);
   });
   mask::PlanRequest r = request(300);
   r.heads = 2, r.batch = 2;
   const ir::Kernel kernel = tile(docs, r);
   std::vector<std::string> names;
   for (const ir::Param& p : kernel.params) names.push_back(p.name);
-  CHECK(names == std::vector<std::string>{"q", "k", "v", "o", "lse", "scale", "scale_2", "reach", "tile_rows", "tile_ids", "tile_class"});
+  CHECK(names == std::vector<std::string>{"q", "k", "v", "o", "lse", "scale", "scale_2", "reach", "tile_rows",
+                                          "tile_ids", "tile_class"});
   r.heads = r.batch = 1;
   CHECK(tile(docs, r).params.size() == 10);
 }
@@ -123,12 +133,14 @@ TEST_CASE("whole axes are padded to what products and stores need") {
     if (op.code == ir::OpCode::load && op.index == 2) CHECK(kernel.type(op.results[0]).extent(axis("Value")) == 40);
   });
   CHECK(*kernel.whole_extent(axis("Depth")) == ir::Dim{axis("Depth"), 120});
-  CHECK(count(kernel.entry, ir::OpCode::select) == count(tile(mask::everything(), request(256)).entry, ir::OpCode::select));
+  CHECK(count(kernel.entry, ir::OpCode::select) ==
+        count(tile(mask::everything(), request(256)).entry, ir::OpCode::select));
 }
 
 TEST_CASE("a sum of exponentials over a padded axis is guarded, a plain sum is not") {
-  const std::string sum = "  %0 = load a : f32[Query, Depth]\n  %1 = EXP %0 : f32[Query, Depth]\n"
-                          "  %2 = reduce_sum Depth %1 : f32[Query]\n  store o(), %2\n";
+  const std::string sum =
+      "  %0 = load a : f32[Query, Depth]\n  %1 = EXP %0 : f32[Query, Depth]\n"
+      "  %2 = reduce_sum Depth %1 : f32[Query]\n  store o(), %2\n";
   CHECK(count(tiled_program(replaced(sum, "EXP", "exp"), {{axis("Depth"), 60}}).entry, ir::OpCode::select) == 1);
   CHECK(count(tiled_program(replaced(sum, "EXP", "exp"), {{axis("Depth"), 64}}).entry, ir::OpCode::select) == 0);
   CHECK(count(tiled_program(replaced(sum, "EXP", "neg"), {{axis("Depth"), 60}}).entry, ir::OpCode::select) == 0);
@@ -148,7 +160,8 @@ TEST_CASE("guards are what the program means") {
   for (const char* op : {"exp", "neg", "abs"})
     for (const auto& [queries, keys, depth] : {std::tuple{33, 17, 5}, {32, 16, 8}, {1, 1, 1}, {40, 0, 3}}) {
       const ir::Kernel kernel = tiled_program(replaced(kSumOverKeys, "EXP", op), {{axis("Depth"), depth}});
-      test::TestTensor a(DType::f32, {queries, depth}), b(DType::f32, {keys, depth}), o(DType::f32, {queries}), p(DType::f32, {queries, depth});
+      test::TestTensor a(DType::f32, {queries, depth}), b(DType::f32, {keys, depth}), o(DType::f32, {queries}),
+          p(DType::f32, {queries, depth});
       a.fill_normal(1), b.fill_normal(2), p.poison();
       ir::interpret(kernel, ir::bind(kernel, {a.view(), b.view(), o.view(), p.view()}));
       for (int d = 0; d < depth; ++d) {
@@ -165,7 +178,8 @@ TEST_CASE("guards are what the program means") {
 
 TEST_CASE("an axis without an extent is refused") {
   CHECK_THROWS_WITH_AS(tile(mask::everything(), request(64), {.tiles = {}, .whole = {{axis("Value"), 64}}}),
-                       "error: kernel 'forward' has no tile extent for axis Depth; note: give one in the tiling: `tiles` for axes that are "
+                       "error: kernel 'forward' has no tile extent for axis Depth; note: give one in the tiling: "
+                       "`tiles` for axes that are "
                        "walked in tiles, `whole` for those that are not",
                        UserError);
   const mask::Plan* none = nullptr;

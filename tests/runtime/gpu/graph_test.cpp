@@ -8,44 +8,12 @@
 #include <tessera/runtime/stream.h>
 
 #include "runtime/kernels.h"
+#include "support/gpu/graph.h"
 
 using namespace tessera::runtime;
+using tessera::test::Graph;
 
 namespace {
-
-// The part of the driver that only tests use.
-template <class F>
-F* graph_function(const char* name) {
-  return reinterpret_cast<F*>(driver().find(name));
-}
-
-// What `record` enqueues on the stream, as a graph.
-class Graph {
- public:
-  template <class Record>
-  Graph(const Stream& stream, cu::CaptureMode mode, Record record) : current_(stream.device()) {
-    auto* begin = graph_function<int(cu::Stream, cu::CaptureMode)>("cuStreamBeginCapture");
-    auto* end = graph_function<int(cu::Stream, void**)>("cuStreamEndCapture");
-    auto* instantiate = graph_function<int(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags");
-    REQUIRE(begin(stream.get(), mode) == 0);
-    record();
-    REQUIRE(end(stream.get(), &graph_) == 0);
-    REQUIRE(instantiate(&executable_, graph_, 0) == 0);
-  }
-  ~Graph() {
-    graph_function<int(void*)>("cuGraphExecDestroy")(executable_);
-    graph_function<int(void*)>("cuGraphDestroy")(graph_);
-  }
-  void replay(const Stream& stream) const {
-    REQUIRE(graph_function<int(void*, cu::Stream)>("cuGraphLaunch")(executable_, stream.get()) == 0);
-    stream.synchronize();
-  }
-
- private:
-  ScopedContext current_;
-  void* graph_ = nullptr;
-  void* executable_ = nullptr;
-};
 
 struct Adder {
   Program program{Assembler::find().assemble(test::add_ptx, {}), "add", 0};
