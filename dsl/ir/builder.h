@@ -1,7 +1,7 @@
-// Appends operations to a block: one checked factory per shape of op. Infers the result type, keeps the source location.
+// Appends operations to a block: one checked factory per shape of op. Infers result types, keeps source locations.
 //
-// Arithmetic on scalar i32 and i1 folds as it is built (constants, x + 0, x * 1), and their constants are shared, so that
-// index arithmetic comes out clean in stages that no simplify follows.
+// Arithmetic on scalar i32 and i1 folds as it is built (constants, x + 0, x * 1), and their constants are shared, so
+// that index arithmetic comes out clean in stages that no simplify follows.
 //
 // Type errors that a user's program can cause (dtype mismatch, axes that do not contract) are UserErrors at `loc`;
 // the typed shell (dsl/lang) catches most of them at compile time.

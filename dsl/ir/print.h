@@ -38,7 +38,8 @@
 //   }
 //
 // One op a line: results, name, axis or index, operands, type of the result. Ops with regions and mma_wait pass types
-// through and write none. `loop %lo to %hi (%n = %c0) {` has its index on the next line, `^(%i)`; `when %c (...) {` none.
+// through and write none. `loop %lo to %hi (%n = %c0) {` has its index on the next line, `^(%i)`; `when %c (...) {` has
+// none.
 //
 // Values print as %<name> when they have one, with a number appended where names repeat, constants as %c128, %c-1 and
 // %true, others as %<number> in order of appearance: the text does not depend on how the kernel was built.

@@ -32,7 +32,9 @@ TEST_CASE("a traced kernel prints as the header shows") {
               {"k", ParamKind::input, DType::bf16, {key, depth}, 2},
               {"lse", ParamKind::output, DType::f32, {query}, 1},
               {"scale", ParamKind::scalar, DType::f32, {}, 0}};
-  Function window{.name = "window", .graph = {}, .params = {{"doc", ParamKind::table, DType::i32, {}, 1}}};
+  Function window;
+  window.name = "window";
+  window.params = {{"doc", ParamKind::table, DType::i32, {}, 1}};
   for (int i = 0; i < Function::kPositions; ++i) {
     window.graph.entry.args.push_back(window.graph.add_value(Type::scalar(DType::i32)));
   }
