@@ -58,6 +58,7 @@ DeviceLaunch::DeviceLaunch(CallKey key, std::shared_ptr<const Planned> planned, 
       device_(device),
       function_(built_->program.on(device)),
       scalars_(call.params) {
+  const runtime::ScopedContext current(device);  // tensor maps are encoded in it
   for (const ParameterSource& source : planned_->sources) {
     if (changes_address(source.kind)) check_on_device(source.name, tensor_of(source, call), device, loc);
   }
@@ -90,6 +91,7 @@ bool DeviceLaunch::serves(const CallKey& key, const runtime::Device& device, con
 
 void DeviceLaunch::launch(const AttentionCall& call) {
   if (image_->programs() == 0) return;
+  const runtime::ScopedContext current(device_);
   for (std::size_t i = 0; i < planned_->sources.size(); ++i) {
     const ParameterSource& source = planned_->sources[i];
     auto param = static_cast<int>(i);

@@ -136,6 +136,7 @@ struct Program::Impl {
   void run_on_device(const Planned& planned, const std::vector<ir::Argument>& given, const View& first, void* stream,
                      SourceLoc loc) {
     const runtime::Device& device = device_of("the first argument", first, loc);
+    const runtime::ScopedContext current(device);  // tensor maps are encoded in it
     runtime::OutsideCapture outside;
     auto place = [&](const std::shared_ptr<const mask::TableData>& table) {
       auto buffer = *keep.insert(tables.upload(table, device)).first;
@@ -143,6 +144,7 @@ struct Program::Impl {
     };
     const Built& kernel = build(planned);
     LaunchImage image(kernel.artifact, planned.tiled, bind(planned, given, place), device.zeros());
+    if (image.programs() == 0) return;
     runtime::LaunchShape shape;
     shape.grid[0] = image.programs();
     shape.block[0] = kernel.artifact.threads;

@@ -89,7 +89,8 @@ KeyRange SpanMaker::range_of(const KeyTerm& term) {
 bool SpanMaker::provable(const Linear& sum) const {
   Linear left = sum;
   for (std::size_t i = 0; i < left.terms.size(); ++i) {
-    const auto [id, factor] = left.terms[i];
+    const Id id = left.terms[i].first;
+    const Int factor = left.terms[i].second;
     if (factor > 0 || e_[id].op != OpCode::div) continue;
     for (const auto& [other, positive] : left.terms) {
       if (positive < -factor || e_[other].op != OpCode::div || e_[other].in[1] != e_[id].in[1]) continue;

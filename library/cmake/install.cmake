@@ -15,11 +15,17 @@ target_include_directories(tessera INTERFACE $<BUILD_INTERFACE:${TESSERA_INCLUDE
 target_compile_features(tessera INTERFACE cxx_std_20)
 add_library(Tessera::tessera ALIAS tessera)
 
-foreach(library tessera tessera_emit)
-  target_link_options(${library} PRIVATE -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/exports.map)
-  set_target_properties(${library} PROPERTIES LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/exports.map
+# The language's templates live in a user's program and call what is compiled here, so that these parts' names have to be
+# visible to the linker; exports.map says which of them are public.
+set_target_properties(tessera_ir tessera_mask tessera_lang PROPERTIES CXX_VISIBILITY_PRESET default)
+
+function(export_names library map)
+  target_link_options(${library} PRIVATE -Wl,--version-script=${map})
+  set_target_properties(${library} PROPERTIES LINK_DEPENDS ${map}
                         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-endforeach()
+endfunction()
+export_names(tessera ${CMAKE_CURRENT_LIST_DIR}/exports.map)
+export_names(tessera_emit ${CMAKE_CURRENT_LIST_DIR}/exports_emit.map)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
 install(TARGETS tessera tessera_emit EXPORT TesseraTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,5 +1,6 @@
 // What Attention refuses before it runs: cause, numbers and remedy, at the user's line, and nothing written.
 #include <tessera/library/attention.h>
+#include <tessera/runtime/driver.h>
 
 #include <doctest/doctest.h>
 
@@ -119,6 +120,14 @@ TEST_CASE("strides and alignment (B53)") {
 TEST_CASE("memory: none, or another than the rest") {
   CHECK(Call().refused([](auto& c) { c.k.memory = Memory::device; }) ==
         "error: k is in device memory and q in host memory; note: put all tensors of a call in one memory");
+}
+
+TEST_CASE("device memory where there is no device") {
+  if (runtime::driver_missing().empty()) return;
+  CHECK(Call().refused([](auto& c) {
+    for (View* view : {&c.q, &c.k, &c.v, &c.o, &c.lse}) view->memory = Memory::device;
+  }) == "error: q is in device memory, and there is no device: " + runtime::driver_missing() +
+            "; note: pass views of host memory to run on the CPU");
 }
 
 TEST_CASE("key lengths") {

@@ -9,9 +9,6 @@ mapfile -t files < <(find dsl backend runtime library tests examples -name '*.h'
 long=$(wc -l "${files[@]}" | awk '$2 != "total" && $1 > 400 { print $2 ": " $1 " lines" }')
 [ -z "$long" ] || complain "files over 400 lines" "$long"
 
-wide=$(awk 'length > 120 { print FILENAME ":" FNR }' "${files[@]}")
-[ -z "$wide" ] || complain "lines over 120 columns" "$wide"
-
 untitled=$(for header in $(printf '%s\n' "${files[@]}" | grep '\.h$'); do head -1 "$header" | grep -q '^// ' || echo "$header"; done)
 [ -z "$untitled" ] || complain "headers that do not open with what they are" "$untitled"
 

@@ -30,7 +30,7 @@ inline constexpr const char* kForward = R"(kernel forward traced grid(Query, Hea
   %lowest = constant -1e+30 : f32[Query]
   %zero = constant 0 : f32[Query]
   %none = constant 0 : f32[Query, Value]
-%BOUND%  %row_max.1, %row_sum.1, %acc.1 = over Key mask @0 (%OVER%%row_max = %lowest, %row_sum = %zero, %acc = %none) {
+%BOUND%  %row_max.1, %row_sum.1, %acc.1 = over Key mask @0%OVER% (%row_max = %lowest, %row_sum = %zero, %acc = %none) {
     ^(%t: tile Key)
     %k = load k(%t) : f32[Key, Depth]
     %s = dot Depth %q, %k : f32[Query, Key]
@@ -79,7 +79,7 @@ inline ir::Kernel forward(const mask::Pointwise& mask, bool bounded = false) {
   std::string text = replaced(kForward, "%PARAMS%", bounded ? "  param key_lengths: table i32 rank 1\n" : "");
   text = replaced(text, "%BOUND%",
                   bounded ? "  %batch = program_id Batch : i32\n  %bound = gather key_lengths(%batch) : i32\n" : "");
-  ir::Kernel kernel = ir::parse(replaced(text, "%OVER%", bounded ? "%bound, " : ""));
+  ir::Kernel kernel = ir::parse(replaced(text, "%OVER%", bounded ? " bound %bound" : ""));
   kernel.functions = {mask.function};
   return kernel;
 }

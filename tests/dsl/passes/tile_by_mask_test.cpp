@@ -1,6 +1,7 @@
 // What tile_by_mask leaves: loops, parameters, guards.
 #include <doctest/doctest.h>
 
+#include <tessera/dsl/ir/rewrite.h>
 #include <tessera/dsl/ir/verify.h>
 #include <tessera/dsl/passes/simplify.h>
 #include <tessera/dsl/passes/tile_by_mask.h>
@@ -102,8 +103,8 @@ TEST_CASE("parameters of functions and lists follow the kernel's own") {
   std::vector<std::int32_t> ids(300, 0);
   const mask::Pointwise docs = predicate("p", [&](Args& a) {
     const Table t = table(ids);
-    return (a.read("scale", t, {a.q}) == a.read("scale", t, {a.k})) & (a.k <= a.q + a.scalar("reach", 3)) &
-           (a.head >= a.batch);
+    const Expr mine = a.read("scale", t, {a.q}), reach = a.q + a.scalar("reach", 3);
+    return (mine == a.read("scale", t, {a.k})) & (a.k <= reach) & (a.head >= a.batch);
   });
   mask::PlanRequest r = request(300);
   r.heads = 2, r.batch = 2;
