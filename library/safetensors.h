@@ -17,7 +17,7 @@
 namespace tessera {
 
 // A contiguous tensor that owns its bytes.
-struct HostTensor {
+struct TESSERA_API HostTensor {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
   std::vector<std::byte> data;
@@ -26,7 +26,7 @@ struct HostTensor {
   View view();
 };
 
-struct SafeTensors {
+struct TESSERA_API SafeTensors {
   std::map<std::string, HostTensor> tensors;
   std::map<std::string, std::string> metadata;  // the header's "__metadata__"
 

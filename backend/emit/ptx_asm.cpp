@@ -92,8 +92,4 @@ void barrier_arrive_if(llvm::IRBuilderBase& b, Value* barrier, Value* predicate)
            true);
 }
 
-Value* tanh_approx(llvm::IRBuilderBase& b, Value* x) {
-  return call_asm(b, b.getFloatTy(), "tanh.approx.f32 $0, $1;", "=f,f", {x}, false);
-}
-
 }  // namespace tessera::backend

@@ -32,7 +32,4 @@ void barrier_wait(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* par
 // One arrival by the threads for which `predicate` (i1) holds, without a branch.
 void barrier_arrive_if(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate);
 
-// Hyperbolic tangent, absolute error below 2^-10.98 of the result's scale.
-llvm::Value* tanh_approx(llvm::IRBuilderBase& b, llvm::Value* x);
-
 }  // namespace tessera::backend

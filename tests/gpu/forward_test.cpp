@@ -102,3 +102,15 @@ TEST_CASE("tiles of other sizes") {
     }
   }
 }
+
+// Small enough for compute-sanitizer, which runs this case and the programs under memcheck and racecheck.
+TEST_CASE("representative kernels") {
+  const std::vector<int> depths = {64, 128, 96, 40, 256};
+  for (std::size_t i = 0; i < pattern_cases().size(); ++i)
+    for (std::size_t second : {0u, 1u}) {
+      Case c = shaped(second ? DType::f16 : DType::bf16, depths[(i + 2 * second) % depths.size()], second ? 130 : 200, 200, 2, 1);
+      if (second) c.query_tile = 64, c.key_tile = 64;
+      pattern_cases()[i].apply(c);
+      check_sampled(c, name_of(pattern_cases()[i], c), 16);
+    }
+}

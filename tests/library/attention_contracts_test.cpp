@@ -181,7 +181,7 @@ TEST_CASE("one object, many shapes: nothing is left over from the last call (B36
        {std::pair<std::int64_t, std::int64_t>{64, 64}, {32, 96}, {1, 257}, {64, 64}, {200, 20}}) {
     c.queries = queries;
     c.keys = keys;
-    c.allowed = [=](const Pair& p) { return p.k <= p.q + keys - queries; };
+    c.allowed = [shift = keys - queries](const Pair& p) { return p.k <= p.q + shift; };
     Tensors t(c);
     attend(t.call(c));
     Result exact = attention_fp64(t.problem(c));

@@ -11,7 +11,7 @@ blocks cpp "$root/README.md" "$work"
 programs=0 excerpts=0
 for block in "$work"/*.cpp; do
   if grep -q '^int main' "$block"; then
-    "$compiler" -std=c++20 -Wall -Wextra -Werror "$block" -I "$prefix/include" -L "$library" -ltessera -lfmt \
+    "$compiler" -std=c++20 -Wall -Wextra -Werror "$block" -I "$prefix/include" -L "$library" -ltessera \
       -Wl,-rpath,"$library" -o "${block%.cpp}"
     "${block%.cpp}"
     programs=$((programs + 1))

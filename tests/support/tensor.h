@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <tessera/dsl/ir/arguments.h>
@@ -30,8 +31,8 @@ class TestTensor {
   void fill(double value);
   void fill_normal(std::uint64_t seed, double scale = 1);  // rounded to the dtype
   void poison() { fill(poison_value()); }
-  std::vector<std::byte>& memory() { return memory_; }      // all of it, guards included
-  const std::vector<std::byte>& memory() const { return memory_; }
+  std::span<std::byte> memory() { return {base_, bytes()}; }  // all of it, guards included
+  std::span<const std::byte> memory() const { return {base_, bytes()}; }
   bool guards_intact() const;  // no byte outside the view has changed
 
   std::int64_t offset(const std::vector<std::int64_t>& index) const;
@@ -39,6 +40,7 @@ class TestTensor {
 
  private:
   static double poison_value();
+  std::size_t bytes() const { return static_cast<std::size_t>(allocated_ * bytes_of(view_.dtype)); }
   std::vector<bool> inside() const;
 
   std::vector<std::byte> memory_;  // 16-byte aligned by over-allocation
