@@ -1,4 +1,5 @@
-// A compiled kernel and the recipe for launching it: what to put in each kernel parameter. No pointers, no driver types.
+// A compiled kernel and the recipe for launching it: what to put in each kernel parameter. No pointers, no driver
+// types.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +34,14 @@ struct Slot {
 };
 
 struct Artifact {
-  std::string entry;        // kernel name in the PTX
-  std::string target;       // "sm_90a"
+  std::string entry;   // kernel name in the PTX
+  std::string target;  // "sm_90a"
   std::string ptx;
-  int threads = 0;          // of a block
-  int shared_bytes = 0;     // dynamic
+  int threads = 0;       // of a block
+  int shared_bytes = 0;  // dynamic
   std::vector<Slot> slots;
-  std::vector<ir::Dim> grid;  // program p = sum over the axes, first fastest, of tile index; launch grid is (product, 1, 1)
+  std::vector<ir::Dim>
+      grid;  // program p = sum over the axes, first fastest, of tile index; launch grid is (product, 1, 1)
 };
 
 }  // namespace tessera::backend

@@ -57,7 +57,8 @@ void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
 
 }  // namespace
 
-Compiled compile(const ir::Kernel& tiled, const Target& target, const Schedule& schedule, const CompileOptions& options) {
+Compiled compile(const ir::Kernel& tiled, const Target& target, const Schedule& schedule,
+                 const CompileOptions& options) {
   Compiled out;
   const Clock::time_point start = Clock::now();
   ir::check(tiled, "tile_by_mask");

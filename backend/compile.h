@@ -32,7 +32,8 @@ struct Compiled {
 };
 
 // Tiled kernel to PTX. The kernel is verified after each pass.
-Compiled compile(const ir::Kernel& tiled, const Target& target, const Schedule& schedule, const CompileOptions& options = {});
+Compiled compile(const ir::Kernel& tiled, const Target& target, const Schedule& schedule,
+                 const CompileOptions& options = {});
 
 // Only the passes: tiled kernel to placed kernel, for tests and for the interpreter.
 ir::Kernel place(const ir::Kernel& tiled, const Target& target, const Schedule& schedule);

@@ -93,7 +93,8 @@ LayoutRule::LayoutRule(const ir::Kernel& kernel) {
   if (has_products_) {
     row_ = row_axis(kernel, dots);
     if (row_.extent % kGroupRows != 0)
-      throw UserError(dots[0]->loc, "axis " + row_.axis.name() + " has a tile of " + std::to_string(row_.extent) + " rows",
+      throw UserError(dots[0]->loc,
+                      "axis " + row_.axis.name() + " has a tile of " + std::to_string(row_.extent) + " rows",
                       "matrix products take rows in multiples of 64: choose a tile of 64, 128 or 192");
     return;
   }

@@ -1,5 +1,5 @@
-// Which layout the tiles of one kernel get. One rule a kernel, a function of a tile's axes alone, so that two tiles with
-// the same axes never need a conversion.
+// Which layout the tiles of one kernel get. One rule a kernel, a function of a tile's axes alone, so that two tiles
+// with the same axes never need a conversion.
 //
 // With matrix products: every product has 64 rows a warpgroup along one *row axis* (Query in attention), and the
 // accumulator of wgmma fixes who holds what. A tile [row, column] has the accumulator's layout for its column extent;
@@ -30,7 +30,7 @@ class LayoutRule {
   explicit LayoutRule(const ir::Kernel& tiled);
 
   bool has_products() const { return has_products_; }
-  ir::Dim row() const { return row_; }              // no axis when there are no products
+  ir::Dim row() const { return row_; }                 // no axis when there are no products
   void set_rows(int extent) { row_.extent = extent; }  // of one warpgroup, once roles are split
 
   // `type` with its layout, if it is a tile that lives in registers; scalars, views and barriers are returned as is.

@@ -19,7 +19,8 @@ Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target)
   if (rule.has_products() && !target.has_warpgroup_products)
     throw UserError({}, "target " + target.name + " has no warpgroup matrix products", "compile for sm_90a");
   if (wanted.stages < 1 || wanted.stages > kMostStages)
-    throw UserError({}, "a schedule of " + std::to_string(wanted.stages) + " stages", "use 1 to " + std::to_string(kMostStages));
+    throw UserError({}, "a schedule of " + std::to_string(wanted.stages) + " stages",
+                    "use 1 to " + std::to_string(kMostStages));
   if (!rule.has_products()) {
     wanted.warpgroups = 1;
     return wanted;
@@ -27,8 +28,9 @@ Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target)
   const int groups = rule.row().extent / kGroupRows;
   if (wanted.warpgroups == 0) wanted.warpgroups = groups;
   if (wanted.warpgroups != groups)
-    throw UserError({}, "a schedule of " + std::to_string(wanted.warpgroups) + " warpgroups for a tile of " +
-                            std::to_string(rule.row().extent) + " rows",
+    throw UserError({},
+                    "a schedule of " + std::to_string(wanted.warpgroups) + " warpgroups for a tile of " +
+                        std::to_string(rule.row().extent) + " rows",
                     "each warpgroup computes 64 rows: use " + std::to_string(groups));
   if (groups > kMostGroups)
     throw UserError({}, "a tile of " + std::to_string(rule.row().extent) + " rows along " + rule.row().axis.name(),

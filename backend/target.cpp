@@ -29,12 +29,15 @@ std::string supported_names() {
 }
 
 std::string missing(const Target& t) {
-  if (!t.has_tensor_copies) return "it has no tensor copies and no warpgroup matrix products, which the generated kernels use";
+  if (!t.has_tensor_copies)
+    return "it has no tensor copies and no warpgroup matrix products, which the generated kernels use";
   return "it has no warpgroup matrix products, which the generated kernels use";
 }
 
 const Target& supported(const Target& t) {
-  if (!t.supported) throw UserError({}, "target " + t.name + " is not supported: " + missing(t), "supported targets: " + supported_names());
+  if (!t.supported)
+    throw UserError({}, "target " + t.name + " is not supported: " + missing(t),
+                    "supported targets: " + supported_names());
   return t;
 }
 
@@ -43,14 +46,16 @@ const Target& supported(const Target& t) {
 const Target& target_named(std::string_view name) {
   for (const Target& t : targets())
     if (t.name == name) return supported(t);
-  throw UserError({}, "there is no target named '" + std::string(name) + "'", "supported targets: " + supported_names());
+  throw UserError({}, "there is no target named '" + std::string(name) + "'",
+                  "supported targets: " + supported_names());
 }
 
 const Target& target_for(int capability) {
   for (const Target& t : targets())
     if (t.capability == capability) return supported(t);
-  throw UserError({}, "a device of compute capability " + std::to_string(capability / 10) + "." + std::to_string(capability % 10) +
-                          " is not supported",
+  throw UserError({},
+                  "a device of compute capability " + std::to_string(capability / 10) + "." +
+                      std::to_string(capability % 10) + " is not supported",
                   "supported targets: " + supported_names() + "; host views run on the CPU interpreter everywhere");
 }
 

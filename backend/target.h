@@ -9,14 +9,14 @@
 namespace tessera::backend {
 
 struct Target {
-  std::string name;             // "sm_90a": LLVM's -mcpu, ptxas's -arch
-  int capability = 0;           // 90: compute capability * 10 of the devices that run it
-  std::string ptx_features;     // LLVM's -mattr: "+ptx86"
-  int shared_bytes = 0;         // one block's limit, opted in
-  int registers = 65536;        // of a multiprocessor, 32 bits each
-  bool has_tensor_copies = false;          // TMA and mbarriers
-  bool has_warpgroup_products = false;     // wgmma
-  bool supported = false;       // code can be generated; the others are rows that say what is missing
+  std::string name;                     // "sm_90a": LLVM's -mcpu, ptxas's -arch
+  int capability = 0;                   // 90: compute capability * 10 of the devices that run it
+  std::string ptx_features;             // LLVM's -mattr: "+ptx86"
+  int shared_bytes = 0;                 // one block's limit, opted in
+  int registers = 65536;                // of a multiprocessor, 32 bits each
+  bool has_tensor_copies = false;       // TMA and mbarriers
+  bool has_warpgroup_products = false;  // wgmma
+  bool supported = false;               // code can be generated; the others are rows that say what is missing
 };
 
 const std::vector<Target>& targets();

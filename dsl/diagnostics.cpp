@@ -17,6 +17,7 @@ UserError::UserError(SourceLoc loc, const std::string& cause, const std::string&
     : Error(user_message(loc, cause, remedy)), loc_(loc) {}
 
 InternalError::InternalError(const std::string& what, std::string ir)
-    : Error("internal error in tessera (please report it): " + what + (ir.empty() ? "" : "\n" + ir)), ir_(std::move(ir)) {}
+    : Error("internal error in tessera (please report it): " + what + (ir.empty() ? "" : "\n" + ir)),
+      ir_(std::move(ir)) {}
 
 }  // namespace tessera

@@ -48,9 +48,8 @@ int main() {
     auto [ky, kx] = image(k);
     return abs(qy - ky) <= 4 && abs(qx - kx) <= 4;
   };
-  show("square in an image", nearby, [](auto q, auto k) {
-    return std::abs(q / 50 - k / 50) <= 4 && std::abs(q % 50 - k % 50) <= 4;
-  });
+  show("square in an image", nearby,
+       [](auto q, auto k) { return std::abs(q / 50 - k / 50) <= 4 && std::abs(q % 50 - k % 50) <= 4; });
 
   // A width that each call may change: the kernel is compiled once. A captured C++ number would be a constant.
   Param<i32> left{"left", 63};

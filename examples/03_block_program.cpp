@@ -1,5 +1,5 @@
-// Lesson 3. A kernel of your own: a program for one tile, with axes that have names. There is no thread index, no barrier
-// and no shared memory in it; where its tiles lie and how they get there is the compiler's business.
+// Lesson 3. A kernel of your own: a program for one tile, with axes that have names. There is no thread index, no
+// barrier and no shared memory in it; where its tiles lie and how they get there is the compiler's business.
 #include <cstdio>
 
 #include <tessera/tessera.h>
@@ -10,13 +10,12 @@ using namespace tessera;
 
 namespace {
 
-// What the kernel is called with. SigmoidArgs<traced, T> stands for values of the program, SigmoidArgs<bound, T> holds the
-// memory and numbers of a call.
+// What the kernel is called with. SigmoidArgs<traced, T> stands for values of the program, SigmoidArgs<bound, T> holds
+// the memory and numbers of a call.
 template <class Stage, DType T>
 struct SigmoidArgs {
-  TESSERA_STRUCT(SigmoidArgs,
-    (In<Stage, T, Query, Depth>, q), (In<Stage, T, Key, Depth>, k), (In<Stage, T, Key, Value>, v),
-    (Out<Stage, T, Query, Value>, o), (Scalar<Stage, f32>, scale));
+  TESSERA_STRUCT(SigmoidArgs, (In<Stage, T, Query, Depth>, q), (In<Stage, T, Key, Depth>, k),
+                 (In<Stage, T, Key, Value>, v), (Out<Stage, T, Query, Value>, o), (Scalar<Stage, f32>, scale));
 };
 
 // Attention with a sigmoid in place of the softmax: every score is weighted on its own, nothing is normalised.
@@ -29,7 +28,7 @@ const auto sigmoid_attention = kernel(grid<Query, Head, Batch>, []<DType T>(Sigm
     return let(acc + dot(cast<T>(weight), load(a.v, t)));
   });
   store(a.o, cast<T>(sum));
-}).named("sigmoid_attention");
+});
 
 double by_definition(const example::Tensor& q, const example::Tensor& k, const example::Tensor& v, std::int64_t head,
                      std::int64_t query, std::int64_t column, double scale) {
@@ -43,9 +42,9 @@ double by_definition(const example::Tensor& q, const example::Tensor& k, const e
 }  // namespace
 
 int main() {
-  // The lambda runs once, for these element types and this mask; what it did is a program without sizes. A Program gives it
-  // tiles, and plans it for the lengths of each call.
-  Program program(sigmoid_attention.trace<bf16>(Mask(causal)),
+  // The lambda runs once, for these element types and this mask; what it did is a program without sizes. A Program
+  // gives it tiles, and plans it for the lengths of each call.
+  Program program(sigmoid_attention.named("sigmoid").trace<bf16>(Mask(causal)),
                   {.tiles = {{"Query", 128}, {"Key", 128}}, .whole = {{"Depth", 64}, {"Value", 64}}});
 
   auto q = example::Tensor::random(2, 300, 64, 1), k = example::Tensor::random(2, 300, 64, 2);

@@ -20,7 +20,8 @@ constexpr int kTokens = 4096, kTile = 128, kTiles = kTokens / kTile, kSquare = 5
 
 enum Kind { empty, partial, full_tile };
 
-// The kind of every tile, row by row. The plan lists those to visit; it is made from intervals, not from 4096 x 4096 pairs.
+// The kind of every tile, row by row. The plan lists those to visit; it is made from intervals, not from 4096 x 4096
+// pairs.
 std::vector<Kind> tiles_of(const Mask& mask) {
   mask::PlanRequest request;
   request.query_length = request.key_length = kTokens;
@@ -29,7 +30,8 @@ std::vector<Kind> tiles_of(const Mask& mask) {
   const mask::Plan plan = mask::make_plan(mask.predicate(), request);
   std::vector<Kind> kinds(kTiles * kTiles, empty);
   for (int row = 0; row < kTiles; ++row) {
-    const int first = plan.list.rows[3 * row], partials = plan.list.rows[3 * row + 1], fulls = plan.list.rows[3 * row + 2];
+    const int first = plan.list.rows[3 * row], partials = plan.list.rows[3 * row + 1],
+              fulls = plan.list.rows[3 * row + 2];
     for (int i = 0; i < partials + fulls; ++i) {
       kinds[row * kTiles + plan.list.tiles[first + i]] = i < partials ? partial : full_tile;
     }
@@ -48,11 +50,11 @@ std::string path_of(const std::vector<Kind>& kinds, Kind kind, const char* style
 
 std::string draw(const std::string& name, const std::vector<Kind>& kinds, int left) {
   const auto visited = kinds.size() - static_cast<std::size_t>(std::count(kinds.begin(), kinds.end(), empty));
-  return fmt::format("<g transform=\"translate({},24)\">\n<rect class=\"skipped\" width=\"{}\" height=\"{}\"/>\n", left, kSide,
-                     kSide) +
+  return fmt::format("<g transform=\"translate({},24)\">\n<rect class=\"skipped\" width=\"{}\" height=\"{}\"/>\n", left,
+                     kSide, kSide) +
          path_of(kinds, partial, "partial") + path_of(kinds, full_tile, "full") +
-         fmt::format("<text y=\"-8\">{}</text>\n<text y=\"{}\">{:.1f} % of the tiles visited</text>\n</g>\n", name, kSide + 16,
-                     100.0 * static_cast<double>(visited) / static_cast<double>(kinds.size()));
+         fmt::format("<text y=\"-8\">{}</text>\n<text y=\"{}\">{:.1f} % of the tiles visited</text>\n</g>\n", name,
+                     kSide + 16, 100.0 * static_cast<double>(visited) / static_cast<double>(kinds.size()));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Sliding-window attention over the Q, K and V of a real language model: where it ran, what the mask's geometry allowed to
-// skip, how far it is from the same computation in fp64, and where each stage of the compiler can be read.
+// Sliding-window attention over the Q, K and V of a real language model: where it ran, what the mask's geometry allowed
+// to skip, how far it is from the same computation in fp64, and where each stage of the compiler can be read.
 //
 //   quickstart INPUT.safetensors OUTPUT_FOLDER [WINDOW]
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// What the lessons need beside Tessera: bf16 tensors in host memory, filled with numbers, and attention by its definition
-// in fp64 to compare results with.
+// What the lessons need beside Tessera: bf16 tensors in host memory, filled with numbers, and attention by its
+// definition in fp64 to compare results with.
 #pragma once
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 //   attend({.q = q, .k = k, .v = v, .o = o, .lse = lse});
 //
 // Views of host memory run on the interpreter, views of device memory on their GPU; both compute the same program.
-// Scores are scaled, then modified by the score functions from left to right, then masked. A row without a live key gives
-// O = 0 and LSE = -inf. LSE is the natural log of the sum of exp over the live scores.
+// Scores are scaled, then modified by the score functions from left to right, then masked. A row without a live key
+// gives O = 0 and LSE = -inf. LSE is the natural log of the sum of exp over the live scores.
 //
 // Nothing waits for the device, and a call whose shapes were prepared (or seen) can be captured into a CUDA graph. An
 // Attention may be used by several threads.
@@ -26,12 +26,12 @@ class TESSERA_API Attention {
   Attention(Attention&&) noexcept;
   Attention& operator=(Attention&&) noexcept;
 
-  // Plans for these shapes and, where there is a GPU, compiles and loads. What was prepared last is what the texts below
-  // describe; a call for other shapes prepares those.
+  // Plans for these shapes and, where there is a GPU, compiles and loads. What was prepared last is what the texts
+  // below describe; a call for other shapes prepares those.
   void prepare(const AttentionShapes& shapes, SourceLoc loc = SourceLoc::here());
 
-  // Refuses with a UserError before anything is written, or enqueues the work on call.stream (in host memory: is done on
-  // return).
+  // Refuses with a UserError before anything is written, or enqueues the work on call.stream (in host memory: is done
+  // on return).
   void operator()(const AttentionCall& call, SourceLoc loc = SourceLoc::here());
 
   // What is visited, what the kernel costs, and where the time to compile went. Compile what has not been compiled yet.

@@ -1,5 +1,5 @@
-// What is behind an Attention: programs traced for it, plans made for shapes, kernels built from plans, launches settled
-// for calls. Everything is kept as long as the Attention lives: captured graphs may replay any of it.
+// What is behind an Attention: programs traced for it, plans made for shapes, kernels built from plans, launches
+// settled for calls. Everything is kept as long as the Attention lives: captured graphs may replay any of it.
 #pragma once
 
 #include <array>

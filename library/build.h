@@ -1,5 +1,6 @@
-// From a tiled kernel to something that can be launched: PTX, machine code, and the recipe for its parameters. Built once
-// a process and kept on disk. The key is what the kernel is and what it was built with, never what it is called with.
+// From a tiled kernel to something that can be launched: PTX, machine code, and the recipe for its parameters. Built
+// once a process and kept on disk. The key is what the kernel is and what it was built with, never what it is called
+// with.
 #pragma once
 
 #include <memory>

@@ -15,7 +15,8 @@ namespace tessera::library {
 // another memory than the tensors.
 void check_names(const std::vector<const mask::Pointwise*>& functions, const AttentionCall& call, SourceLoc loc);
 
-// The tables of `function` as this call has them; tables that only a call can give have no shape where there is no call.
+// The tables of `function` as this call has them; tables that only a call can give have no shape where there is no
+// call.
 std::vector<std::vector<std::int64_t>> table_shapes(const mask::Pointwise& function, const AttentionCall* call);
 
 using PlaceTable = std::function<View(const std::shared_ptr<const mask::TableData>&)>;

@@ -13,9 +13,9 @@ AttentionShapes check_shapes(AttentionShapes shapes, SourceLoc loc);  // kv_head
 // The shapes of a call whose views agree with each other and with the options.
 AttentionShapes check_call(const AttentionOptions& options, const AttentionCall& call, SourceLoc loc);
 
-// Tables that are read at a position itself (table[q], table(at.batch, at.head, q, k)) must fit the axes they stand for:
-// the largest of them exactly, or, for head and batch, have one element there. `shape_of` gives the shape of the function's
-// i-th parameter, empty if it is not a table.
+// Tables that are read at a position itself (table[q], table(at.batch, at.head, q, k)) must fit the axes they stand
+// for: the largest of them exactly, or, for head and batch, have one element there. `shape_of` gives the shape of the
+// function's i-th parameter, empty if it is not a table.
 void check_tables(const ir::Function& function, const std::vector<std::vector<std::int64_t>>& shapes_of_params,
                   const AttentionShapes& shapes, SourceLoc loc);
 

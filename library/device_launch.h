@@ -1,5 +1,6 @@
 // A call on a GPU with everything settled but the addresses and the scalars: what the second call with the same shapes
-// reuses. A launch replaces addresses in the parameters it holds and enqueues; nothing is allocated, copied or waited for.
+// reuses. A launch replaces addresses in the parameters it holds and enqueues; nothing is allocated, copied or waited
+// for.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,8 @@
 
 namespace tessera::library {
 
-// Everything of a call that its launch depends on except addresses, as numbers: shapes, strides, and what a list was made for.
+// Everything of a call that its launch depends on except addresses, as numbers: shapes, strides, and what a list was
+// made for.
 using CallKey = std::vector<std::int64_t>;
 void make_key(const AttentionCall& call, CallKey& key);         // shapes and strides; reuses the vector's memory
 void append_contents(const AttentionCall& call, CallKey& key);  // key lengths that the host knows
@@ -23,7 +25,8 @@ class DeviceLaunch {
                std::shared_ptr<const Built> built, const runtime::Device& device, TableStore& tables,
                const AttentionCall& call, double scale, SourceLoc loc);
 
-  // Whether a call with this key on this device is the same but for addresses and the scalars that a kernel can be given.
+  // Whether a call with this key on this device is the same but for addresses and the scalars that a kernel can be
+  // given.
   bool serves(const CallKey& key, const runtime::Device& device, const AttentionCall& call) const;
 
   void launch(const AttentionCall& call);

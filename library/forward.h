@@ -30,24 +30,24 @@ struct ForwardOptions {
 };
 
 inline const auto forward =
-    kernel(grid<Query, Head, Batch>, []<DType T>(ForwardArgs<traced, T> a, Mask mask, Scores scores,
-                                                 ForwardOptions options) {
-      Tile<T, Query, Depth> q = load(a.q);
-      UpTo keys = options.key_lengths ? up_to(a.key_lengths[index<Batch>()]) : up_to();
+    kernel("forward", grid<Query, Head, Batch>,
+           []<DType T>(ForwardArgs<traced, T> a, Mask mask, Scores scores, ForwardOptions options) {
+             Tile<T, Query, Depth> q = load(a.q);
+             UpTo keys = options.key_lengths ? up_to(a.key_lengths[index<Batch>()]) : up_to();
 
-      auto end = over<Key>(mask, keys, OnlineSoftmax{lowest, 0, 0}, [&](KeyTile t, OnlineSoftmax s) {
-        Tile<f32, Query, Key> raw = dot(q, load(a.k, t));
-        Tile<f32, Query, Key> score =
-            scores.empty() ? let(raw * (a.scale * log2e)) : let(apply(scores, t, raw * a.scale) * log2e);
-        Tile<f32, Query, Key> x = where(t.allowed, score, -inf);
-        Tile<f32, Query> m = max(s.row_max, reduce_max<Key>(x));
-        Tile<f32, Query> r = exp2(s.row_max - m);
-        Tile<f32, Query, Key> p = exp2(x - m);
-        return OnlineSoftmax{m, s.row_sum * r + reduce_sum<Key>(p), s.acc * r + dot(cast<T>(p), load(a.v, t))};
-      });
+             auto end = over<Key>(mask, keys, OnlineSoftmax{lowest, 0, 0}, [&](KeyTile t, OnlineSoftmax s) {
+               Tile<f32, Query, Key> raw = dot(q, load(a.k, t));
+               Tile<f32, Query, Key> score =
+                   scores.empty() ? let(raw * (a.scale * log2e)) : let(apply(scores, t, raw * a.scale) * log2e);
+               Tile<f32, Query, Key> x = where(t.allowed, score, -inf);
+               Tile<f32, Query> m = max(s.row_max, reduce_max<Key>(x));
+               Tile<f32, Query> r = exp2(s.row_max - m);
+               Tile<f32, Query, Key> p = exp2(x - m);
+               return OnlineSoftmax{m, s.row_sum * r + reduce_sum<Key>(p), s.acc * r + dot(cast<T>(p), load(a.v, t))};
+             });
 
-      store(a.o, cast<T>(where(end.row_sum > 0, end.acc / end.row_sum, 0)));
-      if (options.lse) store(a.lse, (end.row_max + log2(end.row_sum)) * ln2);
-    }).named("forward");
+             store(a.o, cast<T>(where(end.row_sum > 0, end.acc / end.row_sum, 0)));
+             if (options.lse) store(a.lse, (end.row_max + log2(end.row_sum)) * ln2);
+           });
 
 }  // namespace tessera

@@ -1,12 +1,12 @@
-// What may attend to what, by name. Each pattern is one expression of the language: read patterns.cpp to see what it means,
-// and write your own the same way. Patterns and lambdas compose with & | ~:
+// What may attend to what, by name. Each pattern is one expression of the language: read patterns.cpp to see what it
+// means, and write your own the same way. Patterns and lambdas compose with & | ~:
 //
 //   Mask chat = causal & documents(ids);
 //   Mask sink = sinks(4) | window(1023, 0);
 //
 // Positions are raw indices, 0 for the first query and the first key. Where queries and keys differ in number, `Align`
-// says which query is next to which key. Keys that do not exist at all (padding) are no pattern: give key_lengths at the
-// call, and nothing that memory holds there can reach a result.
+// says which query is next to which key. Keys that do not exist at all (padding) are no pattern: give key_lengths at
+// the call, and nothing that memory holds there can reach a result.
 #pragma once
 
 #include <cstdint>

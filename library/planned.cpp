@@ -55,7 +55,8 @@ std::shared_ptr<const mask::TableData> as_table(std::vector<std::int32_t> values
                                columns == 1 ? std::vector{size} : std::vector{size / columns, columns});
 }
 
-// Sources in the order in which tile_by_mask leaves the parameters: the program's, those of its functions, the plan's list.
+// Sources in the order in which tile_by_mask leaves the parameters: the program's, those of its functions, the plan's
+// list.
 std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Plan& plan, bool has_list,
                                           std::int64_t heads) {
   std::vector<ParameterSource> sources;

@@ -47,8 +47,8 @@ struct Pattern {
 const std::vector<Pattern>& patterns();
 const Pattern& pattern_named(const std::string& name);  // UserError that lists the names
 
-// The mask, with the pattern's fallbacks for what `given` lacks. UserError for parameters the pattern does not have, and
-// for missing ones without a fallback.
+// The mask, with the pattern's fallbacks for what `given` lacks. UserError for parameters the pattern does not have,
+// and for missing ones without a fallback.
 Mask make_mask(const Pattern& pattern, const std::map<std::string, std::string>& given);
 
 }  // namespace tessera

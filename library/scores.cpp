@@ -24,7 +24,8 @@ Score alibi(const std::vector<float>& slopes, Align align, SourceLoc loc) {
 
 Score alibi(int heads, Align align, SourceLoc loc) { return alibi(alibi_slopes(heads, loc), align, loc); }
 
-// 2^(-8 i / n) for the largest power of two n within `heads`; the heads beyond take every other slope of the series for 2n.
+// 2^(-8 i / n) for the largest power of two n within `heads`; the heads beyond take every other slope of the series for
+// 2n.
 std::vector<float> alibi_slopes(int heads, SourceLoc loc) {
   if (heads <= 0) throw UserError(loc, fmt::format("there are {} heads", heads), "give 1 or more");
   int power = 1;

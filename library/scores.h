@@ -1,5 +1,5 @@
-// What is done to scaled scores before the mask, by name. A score function sees a query, a key and their score, and gives
-// the score that is used; several are applied from left to right. Write your own as a lambda:
+// What is done to scaled scores before the mask, by name. A score function sees a query, a key and their score, and
+// gives the score that is used; several are applied from left to right. Write your own as a lambda:
 //
 //   Score near = [](ScoreValue s, Position q, Position k) { return s - 0.1f * cast<f32>(abs(q - k)); };
 #pragma once

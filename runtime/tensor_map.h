@@ -45,8 +45,8 @@ class InvalidView : public Error {
 void check(const TensorView& view);
 
 // Checks and encodes, for kernels on `device`. Hardware has no empty tensors: an empty view becomes one element of the
-// device's zeros, so that every read of it gives zeros. Never store through such a map: launches whose outputs are empty
-// have nothing to do.
+// device's zeros, so that every read of it gives zeros. Never store through such a map: launches whose outputs are
+// empty have nothing to do.
 cu::TensorMap encode(const Device& device, const TensorView& view);
 
 // The same for a caller that has made the device's context current already (ScopedContext), for all that it does before

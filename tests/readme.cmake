@@ -8,5 +8,6 @@ add_test(NAME readme_programs
 add_test(NAME readme_commands
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/commands.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE_DIR:tessera_cli>)
 add_test(NAME readme_variables COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/variables.sh ${PROJECT_SOURCE_DIR})
+add_test(NAME known_faults COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/known_faults.sh ${CMAKE_CURRENT_SOURCE_DIR})
 set_tests_properties(readme_programs PROPERTIES FIXTURES_REQUIRED installation)
-set_tests_properties(readme_programs readme_commands readme_variables PROPERTIES LABELS readme)
+set_tests_properties(readme_programs readme_commands readme_variables known_faults PROPERTIES LABELS readme)

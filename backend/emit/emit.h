@@ -15,8 +15,8 @@ struct EmitOptions {
 
 struct Emitted {
   Artifact artifact;
-  std::string llvm_ir;     // as handed to the NVPTX backend
-  double llvm_ms = 0;      // building, optimising and printing
+  std::string llvm_ir;  // as handed to the NVPTX backend
+  double llvm_ms = 0;   // building, optimising and printing
 };
 
 // `placed` must be legal(placed, Stage::placed). Thread-safe. Throws InternalError when LLVM refuses the module.

@@ -1,7 +1,7 @@
 // Warpgroup matrix products: 64 rows by N columns, 16 of the contracted axis at a time.
 //
-// A shared-memory operand is named by a descriptor: start address, swizzle, and two strides. Which of the tile's axes is
-// contracted decides its form:
+// A shared-memory operand is named by a descriptor: start address, swizzle, and two strides. Which of the tile's axes
+// is contracted decides its form:
 //   the last one (contiguous): K-major. 16 of K are 32 bytes within a row; after 64, the next chunk of columns.
 //   the first one: MN-major. 16 of K are 16 rows of 128 bytes; N runs along the chunks, whose distance is the leading
 //   stride.

@@ -85,8 +85,8 @@ class Emitter {
   llvm::CallInst* intrinsic(unsigned id, const Values& arguments, const std::vector<llvm::Type*>& overloads = {});
   llvm::Value* i32(int value) { return b.getInt32(static_cast<std::uint32_t>(value)); }
   llvm::BasicBlock* block(const char* name);  // a new one, at the end of the function
-  // The end of a loop's body: on to `body` while `condition` holds. Nobody unrolls it: products are unrolled already, and
-  // a producer has no registers for two trips at once.
+  // The end of a loop's body: on to `body` while `condition` holds. Nobody unrolls it: products are unrolled already,
+  // and a producer has no registers for two trips at once.
   void loop_back(llvm::Value* condition, llvm::BasicBlock* body, llvm::BasicBlock* end);
   void sync_scope();  // all threads of the scope have come here
   // Runs `body` where `condition` holds; values do not flow out.

@@ -14,7 +14,8 @@ class GlobalTile {
  public:
   GlobalTile(Emitter& e, int param, const ir::Type& type, const Values& starts, ir::Axis bounded, llvm::Value* bound);
 
-  // Elements that one instruction can move at most: registers first .. first + width - 1 hold neighbours of the last axis.
+  // Elements that one instruction can move at most: registers first .. first + width - 1 hold neighbours of the last
+  // axis.
   int width() const { return width_; }
   // Whether this call's pointers, strides and lengths allow instructions of `width()` elements (i1, uniform).
   llvm::Value* aligned() const;

@@ -23,8 +23,8 @@ InternalError no_such(OpCode code, DType dtype) {
 Value* exp2(Emitter& e, Value* a) { return e.intrinsic(id::nvvm_ex2_approx_ftz, {a}, {e.b.getFloatTy()}); }
 Value* log2(Emitter& e, Value* a) { return e.intrinsic(id::nvvm_lg2_approx_ftz_f, {a}); }
 
-// The hardware's tanh.approx has 11 bits; scores that pass through a soft cap need more. 1 - 2 / (exp(2|x|) + 1), and the
-// series where that cancels: within 4e-7 of the value everywhere.
+// The hardware's tanh.approx has 11 bits; scores that pass through a soft cap need more. 1 - 2 / (exp(2|x|) + 1), and
+// the series where that cancels: within 4e-7 of the value everywhere.
 Value* tanh(Emitter& e, Value* a) {
   auto& b = e.b;
   Value* size = b.CreateUnaryIntrinsic(id::fabs, a);

@@ -26,7 +26,10 @@ struct LoadUses {
 class AssignLayouts {
  public:
   AssignLayouts(const Kernel& from, const LayoutRule& rule)
-      : from_(from), rule_(rule), to_(like(from)), uses_(from),
+      : from_(from),
+        rule_(rule),
+        to_(like(from)),
+        uses_(from),
         rewriter_(from_, to_, [this](Rewriter&, const Op& op, Builder& b) { return replace(op, b); }) {
     rewriter_.retype = [this](const Type& t) { return rule_.place(t, loc_); };
   }
@@ -48,7 +51,8 @@ class AssignLayouts {
   void place_load(const Op& op, Builder& b) {
     const Value result = op.results[0];
     if (uses_.by_dot.contains(result.id)) shared_[result.id] = read(op, from_.type(result), b);
-    if (uses_.by_arithmetic.contains(result.id)) rewriter_.map(result, read(op, rule_.place(from_.type(result), op.loc), b));
+    if (uses_.by_arithmetic.contains(result.id))
+      rewriter_.map(result, read(op, rule_.place(from_.type(result), op.loc), b));
   }
 
   Value read(const Op& op, Type type, Builder& b) {
@@ -65,7 +69,8 @@ class AssignLayouts {
     if (!from_.type(left).has(rule_.row().axis)) std::swap(left, right);
     for (Value v : {left, right})
       if (from_.type(v).dtype != DType::f16 && from_.type(v).dtype != DType::bf16)
-        throw UserError(op.loc, "dot of " + to_string(from_.type(v)) + " operands", "matrix products take f16 or bf16: cast it");
+        throw UserError(op.loc, "dot of " + to_string(from_.type(v)) + " operands",
+                        "matrix products take f16 or bf16: cast it");
     if (!shared_.contains(right.id))
       throw UserError(op.loc, "the right operand " + to_string(from_.type(right)) + " of dot is computed in the kernel",
                       "only the operand with axis " + rule_.row().axis.name() +

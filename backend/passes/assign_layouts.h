@@ -2,13 +2,12 @@
 // without one, which sends them to shared memory.
 //
 //   before  %k = load k(...) : bf16[Key:128, Depth:64]         after  %k = load k(...) : bf16[Key:128, Depth:64]
-//           %s = dot Depth %k, %q : f32[Query:128, Key:128]            %s = dot Depth %q, %k : f32[...] {reg 2*Key:1 ...}
-//           %m = reduce_max Key %s : f32[Query:128]                    %m = reduce_max Key %s : f32[...] {slice}
+//           %s = dot Depth %k, %q : f32[Query:128, Key:128]            %s = dot Depth %q, %k : f32[...] {reg 2*Key:1
+//           ...} %m = reduce_max Key %s : f32[Query:128]                    %m = reduce_max Key %s : f32[...] {slice}
 //
 // The left operand of every dot is turned to be the one with the row axis (backend/layouts.h): it may come from
-// registers or from shared memory; the right one comes from shared memory and so must be loaded. A load that feeds both a
-// product and arithmetic is read twice, once into each place.
-// Runs first. Nothing before it may look at layouts.
+// registers or from shared memory; the right one comes from shared memory and so must be loaded. A load that feeds both
+// a product and arithmetic is read twice, once into each place. Runs first. Nothing before it may look at layouts.
 #pragma once
 
 #include <tessera/backend/layouts.h>

@@ -9,7 +9,8 @@ using namespace ir;
 
 namespace {
 
-// By value id: depends on a tile, so only the computing warps know it. Carried values are so as soon as any of theirs is.
+// By value id: depends on a tile, so only the computing warps know it. Carried values are so as soon as any of theirs
+// is.
 class TileDependence {
  public:
   explicit TileDependence(const Kernel& kernel) : graph_(kernel), depends_(kernel.values.size(), false) {
@@ -63,7 +64,8 @@ class TileDependence {
 // The loads of a branch, in order, with the scalar ops their coordinates need.
 void hoist(const Block& block, const Kernel& from, Rewriter& rewriter, Builder& into) {
   for (const Op& op : block.ops) {
-    const bool scalar = !has_effect(op) && op.regions.empty() && op.results.size() == 1 && from.type(op.results[0]).is_scalar();
+    const bool scalar =
+        !has_effect(op) && op.regions.empty() && op.results.size() == 1 && from.type(op.results[0]).is_scalar();
     bool known = true;
     for (Value v : op.operands) known = known && rewriter.mapped(v);
     if (known && (scalar || is_shared_load(op, from))) rewriter.copy(op, into);
@@ -81,7 +83,8 @@ Kernel hoist_loads(const Kernel& kernel) {
     if (op.code == OpCode::loop && (depends[op.operands[0]] || depends[op.operands[1]]))
       walk(op.regions[0], [&](const Op& inner) {
         if (is_shared_load(inner, kernel))
-          throw UserError(inner.loc, "this tile is loaded for a product inside a loop whose bounds are computed from tiles",
+          throw UserError(inner.loc,
+                          "this tile is loaded for a product inside a loop whose bounds are computed from tiles",
                           "loop over bounds made of scalars and lengths, and skip work inside with when(...)");
       });
     return false;

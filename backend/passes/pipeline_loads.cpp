@@ -52,8 +52,10 @@ Kernel pipeline_loads(const Kernel& kernel, const Schedule& schedule, const Targ
     Kernel out = with_stages(kernel, rings, stages);
     if (shared_ring_bytes(out) + reserve <= target.shared_bytes) return out;
   }
-  throw UserError({}, "the tiles of kernel '" + kernel.name + "' need " + std::to_string(shared_ring_bytes(kernel) + reserve) +
-                          " bytes of shared memory, " + target.name + " has " + std::to_string(target.shared_bytes),
+  throw UserError({},
+                  "the tiles of kernel '" + kernel.name + "' need " +
+                      std::to_string(shared_ring_bytes(kernel) + reserve) + " bytes of shared memory, " + target.name +
+                      " has " + std::to_string(target.shared_bytes),
                   "choose smaller tiles");
 }
 

@@ -39,7 +39,8 @@ class PlaceBarriers {
     collect_rings();
     for (Op& role : out_.entry.ops)
       if (role.code == OpCode::role) block(role.regions[0]);
-    std::rotate(out_.entry.ops.begin(), out_.entry.ops.end() - static_cast<std::ptrdiff_t>(added_), out_.entry.ops.end());
+    std::rotate(out_.entry.ops.begin(), out_.entry.ops.end() - static_cast<std::ptrdiff_t>(added_),
+                out_.entry.ops.end());
     return std::move(out_);
   }
 
@@ -154,14 +155,17 @@ class PlaceBarriers {
   }
 
   struct KeyHash {
-    std::size_t operator()(const std::pair<std::uint32_t, std::uint32_t>& k) const { return k.first * 1000003u + k.second; }
+    std::size_t operator()(const std::pair<std::uint32_t, std::uint32_t>& k) const {
+      return k.first * 1000003u + k.second;
+    }
   };
 
   Kernel out_;
   std::size_t added_ = 0;
   std::unordered_map<std::uint32_t, std::uint32_t> full_of_ring_;
   std::unordered_map<std::uint32_t, Value> empty_;  // full barrier -> empty barrier
-  std::unordered_map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Value>, KeyHash> views_;  // (full barrier, ticket)
+  std::unordered_map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Value>, KeyHash>
+      views_;  // (full barrier, ticket)
   std::unordered_map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> root_;
 };
 

@@ -13,15 +13,16 @@ namespace {
 
 struct Ring {
   int param;
-  Type tile;           // as loaded, no layout
-  Value ring, full;    // in the new kernel
-  Value ticket;        // of the next use, at the point being emitted
+  Type tile;         // as loaded, no layout
+  Value ring, full;  // in the new kernel
+  Value ticket;      // of the next use, at the point being emitted
 };
 
 class PlaceMemory {
  public:
   explicit PlaceMemory(const Kernel& from)
-      : from_(from), to_(like(from)),
+      : from_(from),
+        to_(like(from)),
         rewriter_(from_, to_, [this](Rewriter&, const Op& op, Builder& b) { return replace(op, b); }) {}
 
   Kernel run() {

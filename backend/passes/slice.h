@@ -1,5 +1,5 @@
-// The part of a kernel that some of its effects need: those ops, what computes their operands, and the loops and branches
-// around them with only the carried values that matter.
+// The part of a kernel that some of its effects need: those ops, what computes their operands, and the loops and
+// branches around them with only the carried values that matter.
 #pragma once
 
 #include <functional>

@@ -15,8 +15,8 @@ enum RoleIndex { kProducer, kConsumer };
 bool is_copy(const Op& op) { return op.code == OpCode::copy || op.code == OpCode::expect; }
 bool is_alloc(const Op& op) { return op.code == OpCode::alloc; }
 
-// Registers a thread after setmaxnreg: what a copying warp needs, and the rest for the others. A multiprocessor has 64 K,
-// and the pool they draw on is threads x registers at entry.
+// Registers a thread after setmaxnreg: what a copying warp needs, and the rest for the others. A multiprocessor has 64
+// K, and the pool they draw on is threads x registers at entry.
 Role producer_role(int consumers) {
   static constexpr int registers[] = {0, 56, 24, 32, 24};
   return {"producer", 1, registers[consumers]};
@@ -31,8 +31,10 @@ void refuse_tiles(const Kernel& producer) {
     for (Value v : op.results) {
       const Type& type = producer.type(v);
       if (type.kind == TypeKind::tile && !type.is_scalar())
-        throw UserError(op.loc, "the address of a tile that a product reads depends on " + to_string(type) + " computed in the kernel",
-                        "compute addresses from scalars, lengths, lists and tables");
+        throw UserError(
+            op.loc,
+            "the address of a tile that a product reads depends on " + to_string(type) + " computed in the kernel",
+            "compute addresses from scalars, lengths, lists and tables");
     }
   });
 }
@@ -41,7 +43,9 @@ void refuse_tiles(const Kernel& producer) {
 class ConsumerRows {
  public:
   ConsumerRows(const Kernel& from, Kernel& to, const LayoutRule& whole)
-      : from_(from), row_(whole.row().axis), rule_(whole),
+      : from_(from),
+        row_(whole.row().axis),
+        rule_(whole),
         rewriter_(from, to, [this](Rewriter&, const Op& op, Builder& b) { return replace(op, b); }) {
     rule_.set_rows(kGroupRows);
     rewriter_.retype = [this](const Type& t) { return narrowed(t); };
@@ -122,8 +126,10 @@ class ConsumerRows {
 
   bool refuse_across_groups(const Op& op) const {
     if (op.axis == row_ && from_.type(op.operands[0]).extent(row_) > kGroupRows)
-      throw UserError(op.loc, "this reduces over axis " + row_.name() + ", whose " +
-                                  std::to_string(from_.type(op.operands[0]).extent(row_)) + " rows are divided among warpgroups",
+      throw UserError(op.loc,
+                      "this reduces over axis " + row_.name() + ", whose " +
+                          std::to_string(from_.type(op.operands[0]).extent(row_)) +
+                          " rows are divided among warpgroups",
                       "choose a tile of 64 along " + row_.name());
     return false;
   }

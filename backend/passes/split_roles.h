@@ -4,14 +4,15 @@
 //   expect ...; copy q(...); wait ...       role @0 { (loops, addresses, expect, copy) }                 // producer
 //   loop ... {                              role @1 {                                                    // consumers
 //     expect ...; copy k(...); wait ...       %g = group_id
-//     mma ...                                 loop ... { wait ...; %r = rows Query %qv, (mul %g, 64); mma Depth %r, ... }
+//     mma ...                                 loop ... { wait ...; %r = rows Query %qv, (mul %g, 64); mma Depth %r, ...
+//     }
 //   }                                         store o(%row + 64 * %g, ...)
 //   store o(%row, ...)                      }
 //
 // Both roles walk the same loops over the same scalars; each carries only what it needs. In a consumer the row axis has
-// 64 elements: coordinates, positions and views along it move by 64 times the group. A kernel without products keeps one
-// program for all its warps.
-// Runs after pipeline_loads; the empty barriers that let a producer refill a ring come from place_barriers.
+// 64 elements: coordinates, positions and views along it move by 64 times the group. A kernel without products keeps
+// one program for all its warps. Runs after pipeline_loads; the empty barriers that let a producer refill a ring come
+// from place_barriers.
 #pragma once
 
 #include <tessera/backend/layouts.h>

@@ -44,11 +44,11 @@ struct AxisLength {
 
 // The call, resolved. `groups[p][i]`: program index along the i-th of outer_axes is divided by this for parameter p.
 struct Binding {
-  std::vector<Argument> arguments;          // one a parameter, in order; view shapes completed with leading 1s
-  std::vector<AxisLength> lengths;          // every axis of grid, tensors and loops
+  std::vector<Argument> arguments;  // one a parameter, in order; view shapes completed with leading 1s
+  std::vector<AxisLength> lengths;  // every axis of grid, tensors and loops
   std::vector<std::vector<std::int64_t>> groups;
 
-  std::int64_t length(Axis axis) const;     // InternalError for an unknown axis
+  std::int64_t length(Axis axis) const;                                   // InternalError for an unknown axis
   std::int64_t tiles(const Kernel& kernel, std::size_t grid_axis) const;  // programs along it: ceil(length / tile)
 };
 

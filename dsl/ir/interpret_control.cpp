@@ -40,7 +40,8 @@ void Machine::begin(Frame frame, std::vector<Item> carried) {
   end(std::move(carried));
 }
 
-// The current trip of the innermost region has ended with `values`: starts the next one, or gives them to the op's results.
+// The current trip of the innermost region has ended with `values`: starts the next one, or gives them to the op's
+// results.
 void Machine::end(std::vector<Item> values) {
   Frame& frame = frames_.back();
   const Op* owner = frame.owner;

@@ -1,7 +1,8 @@
-// One thread of control through the code of a graph: what runs a kernel's program, a warpgroup's role, or a scalar function.
+// One thread of control through the code of a graph: what runs a kernel's program, a warpgroup's role, or a scalar
+// function.
 //
-// The position is kept in an explicit stack of frames, not on the C++ stack, so that a machine can stop at an op that has to
-// wait and go on from there: this is what lets the warpgroups of a placed kernel take turns.
+// The position is kept in an explicit stack of frames, not on the C++ stack, so that a machine can stop at an op that
+// has to wait and go on from there: this is what lets the warpgroups of a placed kernel take turns.
 #pragma once
 
 #include <memory>

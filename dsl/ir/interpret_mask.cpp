@@ -6,8 +6,8 @@
 
 namespace tessera::ir::interp {
 
-// The tile of `axis` that code computes on here: the program's of a grid axis, the loop's of a looped one, else all of it.
-// It ends where the axis does, so nothing outside an axis ever takes part in anything.
+// The tile of `axis` that code computes on here: the program's of a grid axis, the loop's of a looped one, else all of
+// it. It ends where the axis does, so nothing outside an axis ever takes part in anything.
 Machine::Window Machine::window(Axis axis) const {
   const auto looped =
       std::find_if(windows_.rbegin(), windows_.rend(), [axis](const Window& w) { return w.axis == axis; });
@@ -57,7 +57,8 @@ Tile Machine::call(int function, std::vector<Item> arguments) {
   return functions_[f]->yielded()[0].tile;
 }
 
-// Function::q to Function::key_length. A program that bounds its keys has the bound for the key length.
+// Function::q to Function::key_length. A bound on the keys cuts them off and moves nothing: the key length stays the
+// axis's.
 std::vector<Item> Machine::positions(Axis query, const Frame& over) const {
   const Binding& binding = *program_.launch->binding;
   static const Axis head = Axis::named("Head"), batch = Axis::named("Batch");
@@ -67,7 +68,7 @@ std::vector<Item> Machine::positions(Axis query, const Frame& over) const {
   items[Function::head].tile = Tile::integer(program_.id(head));
   items[Function::batch].tile = Tile::integer(program_.id(batch));
   items[Function::query_length].tile = Tile::integer(query ? binding.length(query) : 1);
-  items[Function::key_length].tile = Tile::integer(over.end);
+  items[Function::key_length].tile = Tile::integer(binding.length(over.owner->axis));
   return items;
 }
 

@@ -8,8 +8,8 @@
 
 namespace tessera::ir::interp {
 
-// A place in a tensor. `outer` are the coordinates along the leading dims of the view, `starts` the tile's first token along
-// each axis the parameter lists, in its order. Positions at or past `bound` along `bounded` do not exist.
+// A place in a tensor. `outer` are the coordinates along the leading dims of the view, `starts` the tile's first token
+// along each axis the parameter lists, in its order. Positions at or past `bound` along `bounded` do not exist.
 struct Place {
   const View* view;
   const std::vector<Axis>* axes;

@@ -9,7 +9,8 @@
 namespace tessera::ir::interp {
 namespace {
 
-// A warpgroup of a role, or all threads of a kernel without roles: a machine, and what the asynchronous units do for it.
+// A warpgroup of a role, or all threads of a kernel without roles: a machine, and what the asynchronous units do for
+// it.
 class Warpgroup final : public Team {
  public:
   Warpgroup(const Program& program, SharedMemory& shared, Agent agent, int group)

@@ -1,8 +1,9 @@
 // The shared memory of one block (stage placed): rings of tiles and rings of barriers that notice every misuse.
 //
-// Whether two accesses are ordered does not depend on how warpgroups happened to take turns. Every warpgroup has a vector
-// clock; barriers carry clocks from those that arrive to those that wait; a copy has a component of its own, which only the
-// phase that it completes hands on. An access is right if what it must come after is in the clock of who makes it.
+// Whether two accesses are ordered does not depend on how warpgroups happened to take turns. Every warpgroup has a
+// vector clock; barriers carry clocks from those that arrive to those that wait; a copy has a component of its own,
+// which only the phase that it completes hands on. An access is right if what it must come after is in the clock of who
+// makes it.
 #pragma once
 
 #include <array>

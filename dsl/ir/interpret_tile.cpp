@@ -56,8 +56,9 @@ Tile fold(const Tile& a, Axis axis, T identity, F f) {
   return out;
 }
 
-// Loops over blocks of kRows rows and as many columns as vectors hold. Every element is summed in the order of k whatever
-// the blocking, so results do not depend on the machine: no fused multiply-add, wider vectors only do more columns at once.
+// Loops over blocks of kRows rows and as many columns as vectors hold. Every element is summed in the order of k
+// whatever the blocking, so results do not depend on the machine: no fused multiply-add, wider vectors only do more
+// columns at once.
 constexpr int kRows = 4, kVector = 8;
 using Vector = float __attribute__((vector_size(4 * kVector), aligned(4), may_alias));  // at any float's address
 

@@ -6,7 +6,8 @@
 // Meaning (the interpreter, ir/interpret.h, is the definition):
 // - A program instance computes one tile of every *grid* axis. Instances are independent and run in any order.
 // - i32 wraps. f16 and bf16 round to nearest even when produced by cast; arithmetic on them is done in f32 and rounded.
-// - Ops without effects may be duplicated, reordered and dropped. Effects (store, and every placed op) keep their order.
+// - Ops without effects may be duplicated, reordered and dropped. Effects (store, and every placed op) keep their
+// order.
 // - Three stages, each a subset of the ops (ir/verify.h, `legal`):
 //     traced  axes are symbolic, `over` walks the tiles a mask needs
 //     tiled   every axis has an extent, tiles are walked by `loop`, masks are elementwise ops on partial tiles
@@ -47,7 +48,7 @@ struct OpInfo {
   unsigned stages;  // bit per Stage
 };
 const OpInfo& info(OpCode code);
-bool is_elementwise(OpCode code);  // unary, binary, compare, ternary
+bool is_elementwise(OpCode code);      // unary, binary, compare, ternary
 bool has_effect(const struct Op& op);  // must not be dropped, duplicated or reordered against other effects
 std::string_view to_string(Stage stage);
 
@@ -70,9 +71,9 @@ struct Op {
   std::vector<Value> operands{};
   std::vector<Value> results{};
   std::vector<Block> regions{};
-  Axis axis{};         // iota, program_id, length, position, reduce_*, dot, over, rows; load: the axis of the bound
-  int index = -1;      // parameter, function, role, or the small number the op table names
-  double number = 0;   // constant; expect: bytes
+  Axis axis{};        // iota, program_id, length, position, reduce_*, dot, over, rows; load: the axis of the bound
+  int index = -1;     // parameter, function, role, or the small number the op table names
+  double number = 0;  // constant; expect: bytes
   SourceLoc loc{};
 };
 
@@ -130,13 +131,14 @@ struct Role {
 struct Kernel : Graph {
   std::string name;
   Stage stage = Stage::traced;
-  std::vector<Axis> grid;            // outermost last: [Query, Head, Batch]. Those that tensors list are tiled, the others step by 1
-  std::vector<Dim> grid_tiles;       // stage tiled on: tile extent of each grid axis (1 for Head, Batch)
+  std::vector<Axis>
+      grid;  // outermost last: [Query, Head, Batch]. Those that tensors list are tiled, the others step by 1
+  std::vector<Dim> grid_tiles;  // stage tiled on: tile extent of each grid axis (1 for Head, Batch)
   std::vector<Param> params;
-  std::vector<Function> functions;   // stage traced: what allowed and apply refer to
-  std::vector<Dim> whole;            // stage tiled on: true extents of whole axes (Depth:120 where tiles have Depth:128)
-  std::vector<Role> roles;           // stage placed
-  int threads = 0;                   // stage placed
+  std::vector<Function> functions;  // stage traced: what allowed and apply refer to
+  std::vector<Dim> whole;           // stage tiled on: true extents of whole axes (Depth:120 where tiles have Depth:128)
+  std::vector<Role> roles;          // stage placed
+  int threads = 0;                  // stage placed
 
   const Dim* whole_extent(Axis axis) const;  // null unless `axis` is whole
 };

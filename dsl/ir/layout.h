@@ -49,9 +49,10 @@ class Layout {
   // The part of it that one hardware index contributes: at() is the sum over the three parts.
   int part_at(Axis axis, Part part, int index) const;
 
-  bool replicates(Part part) const;                  // some digit of the part has no axis
-  Layout slice(Axis axis) const;                     // without `axis`
-  int register_of(const std::vector<Coordinate>& coordinates) const;  // register whose part coordinates are these; -1 if none
+  bool replicates(Part part) const;  // some digit of the part has no axis
+  Layout slice(Axis axis) const;     // without `axis`
+  int register_of(
+      const std::vector<Coordinate>& coordinates) const;  // register whose part coordinates are these; -1 if none
 
   friend bool operator==(const Layout&, const Layout&) = default;
 
@@ -59,6 +60,7 @@ class Layout {
   std::array<std::vector<Digit>, 3> digits_;
 };
 
-std::string to_string(const Layout& layout);  // "{reg 2*Key:1 2*Query:8 16*Key:8 | lane 4*Key:2 8*Query:1 | warp 4*Query:16}"
+std::string to_string(
+    const Layout& layout);  // "{reg 2*Key:1 2*Query:8 16*Key:8 | lane 4*Key:2 8*Query:1 | warp 4*Query:16}"
 
 }  // namespace tessera::ir

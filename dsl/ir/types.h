@@ -17,10 +17,10 @@ namespace tessera {
 
 enum class DType : std::uint8_t { i1, i32, f16, bf16, f32 };
 
-int bytes_of(DType t);                       // i1 counts as 1
+int bytes_of(DType t);  // i1 counts as 1
 bool is_float(DType t);
-std::string_view name_of(DType t);           // "bf16"
-DType dtype_named(std::string_view name);    // throws UserError that lists the names
+std::string_view name_of(DType t);         // "bf16"
+DType dtype_named(std::string_view name);  // throws UserError that lists the names
 
 }  // namespace tessera
 
@@ -61,8 +61,8 @@ struct Type {
   DType dtype = DType::f32;
   std::vector<Dim> dims{};
   std::shared_ptr<const Layout> layout{};  // placed tiles: who holds which element; null before that and for scalars
-  int stages = 1;                        // shared, barrier
-  int arrivals = 0;                      // barrier: arrivals that complete a phase
+  int stages = 1;                          // shared, barrier
+  int arrivals = 0;                        // barrier: arrivals that complete a phase
 
   static Type scalar(DType t) { return {.dtype = t, .dims = {}}; }
   static Type tile(DType t, std::vector<Dim> dims) { return {.dtype = t, .dims = std::move(dims)}; }

@@ -119,14 +119,15 @@ struct Lookup;
 template <DType T, int Rank>
 struct Lookup<traced, T, Rank> : detail::ArgumentOf<ir::ParamKind::table, T, Rank>, detail::Parameter {
   template <class I>
-  requires detail::Operand<I>
+    requires detail::Operand<I>
   auto operator[](I&& i) const {
     static_assert(Rank == 1,
                   "a table of several dimensions is read by table(i, j): in C++20 table[i, j] means table[j]");
     return (*this)(std::forward<I>(i));
   }
   template <class... I>
-  requires(detail::Operand<I>&&...) auto operator()(I&&... i) const {
+    requires(detail::Operand<I> && ...)
+  auto operator()(I&&... i) const {
     static_assert(sizeof...(I) == Rank, "a Lookup is read at as many positions as it has dimensions");
     static_assert((check::UsedOnce<I>::ok && ...));
     return detail::Read<T, detail::operand_type<i32, detail::Plain<I>>...>(index, detail::operand<i32>(i)...);

@@ -26,9 +26,7 @@ TESSERA_AXIS(Head);
 TESSERA_AXIS(KvHead);
 
 template <class A>
-concept AxisType = requires {
-  A::axis_name();
-};
+concept AxisType = requires { A::axis_name(); };
 
 template <class... A>
 struct Axes {
@@ -48,7 +46,7 @@ template <class... A, class In>
 inline constexpr bool subset<Axes<A...>, In> = (has_axis<A, In> && ...);
 
 template <class A, class B>
-inline constexpr bool same_axes = subset<A, B>&& subset<B, A>;
+inline constexpr bool same_axes = subset<A, B> && subset<B, A>;
 
 template <class List>
 inline constexpr bool distinct = true;

@@ -29,7 +29,8 @@ class UpTo {
 
 inline UpTo up_to() { return {}; }
 template <class E>
-requires Expression<detail::Plain<E>> UpTo up_to(E&& e, SourceLoc loc = SourceLoc::here()) {
+  requires Expression<detail::Plain<E>>
+UpTo up_to(E&& e, SourceLoc loc = SourceLoc::here()) {
   using X = detail::Plain<E>;
   static_assert(check::UsedOnce<E>::ok);
   static_assert(X::dtype == i32 && X::axes::rank == 0,
@@ -174,13 +175,13 @@ void loop(Tile<i32> lo, Tile<i32> hi, const F& body, SourceLoc loc = SourceLoc::
 
 // The body, if the condition holds. It is one for the whole tile; elementwise choice is where(...).
 template <class C, class S, class F>
-requires Expression<detail::Plain<C>> S when(C&& condition, const S& state, const F& body,
-                                             SourceLoc loc = SourceLoc::here()) {
+  requires Expression<detail::Plain<C>>
+S when(C&& condition, const S& state, const F& body, SourceLoc loc = SourceLoc::here()) {
   static_assert(check::UsedOnce<C>::ok);
   return detail::conditional(condition, state, body, loc);
 }
 template <class C, class F>
-requires Expression<detail::Plain<C>>
+  requires Expression<detail::Plain<C>>
 void when(C&& condition, const F& body, SourceLoc loc = SourceLoc::here()) {
   static_assert(check::UsedOnce<C>::ok);
   detail::conditional(condition, detail::NoState{}, body, loc);

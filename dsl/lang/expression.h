@@ -35,13 +35,11 @@ concept Number = std::is_arithmetic_v<X>;
 template <class X>
 concept Operand = Expression<Plain<X>> || Number<Plain<X>>;
 template <class A, class B>
-concept Operands = Operand<A> && Operand<B> &&(Expression<Plain<A>> || Expression<Plain<B>>);
+concept Operands = Operand<A> && Operand<B> && (Expression<Plain<A>> || Expression<Plain<B>>);
 
 // Values that may be used any number of times: those with a name in the IR already.
 template <class X>
-inline constexpr bool is_bound = Number<X> || requires {
-  typename X::bound_value;
-};
+inline constexpr bool is_bound = Number<X> || requires { typename X::bound_value; };
 
 }  // namespace detail
 
@@ -103,7 +101,7 @@ struct Allows {
 template <class Self>
 struct NoBranch {
   template <class B>
-  requires std::same_as<B, bool>
+    requires std::same_as<B, bool>
   explicit operator B() const {
     static_assert(detail::never<B, Self>,
                   "a kernel value has no truth while it is traced: use when(...) or where(...) instead of if, and min, "
@@ -220,18 +218,23 @@ TESSERA_OPERATOR(<, lt)   TESSERA_OPERATOR(<=, le)  TESSERA_OPERATOR(>, gt)   TE
 TESSERA_OPERATOR(==, eq)  TESSERA_OPERATOR(!=, ne)
 TESSERA_OPERATOR(&&, logical_and)  TESSERA_OPERATOR(||, logical_or)  // both sides are always evaluated
 #undef TESSERA_OPERATOR
-    // clang-format on
+// clang-format on
 
-    template <class X>
-requires Expression<detail::Plain<X>>
-auto operator-(X&& x) { return detail::make_unary<ir::OpCode::neg>(std::forward<X>(x)); }
 template <class X>
-requires Expression<detail::Plain<X>>
-auto operator!(X&& x) { return detail::make_unary<ir::OpCode::logical_not>(std::forward<X>(x)); }
+  requires Expression<detail::Plain<X>>
+auto operator-(X&& x) {
+  return detail::make_unary<ir::OpCode::neg>(std::forward<X>(x));
+}
+template <class X>
+  requires Expression<detail::Plain<X>>
+auto operator!(X&& x) {
+  return detail::make_unary<ir::OpCode::logical_not>(std::forward<X>(x));
+}
 
 // C++20 reads table[q, k] as table[(q, k)], which is table[k].
 template <class A, class B>
-requires(Expression<detail::Plain<A>>&& Expression<detail::Plain<B>>) auto operator,(A&&, B&& b) {
+  requires(Expression<detail::Plain<A>> && Expression<detail::Plain<B>>)
+auto operator,(A&&, B&& b) {
   static_assert(detail::never<A, B>,
                 "a comma between kernel values drops the left one: read a table of several dimensions by table(q, k)");
   return b;

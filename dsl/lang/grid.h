@@ -28,10 +28,14 @@ class Grid {
  public:
   std::array<std::int64_t, Rank> extents;
 
-  explicit Grid(std::int64_t x, SourceLoc loc = SourceLoc::here()) requires(Rank == 1) : Grid(std::array{x}, loc) {}
-  Grid(std::int64_t y, std::int64_t x, SourceLoc loc = SourceLoc::here()) requires(Rank == 2)
+  explicit Grid(std::int64_t x, SourceLoc loc = SourceLoc::here())
+    requires(Rank == 1)
+      : Grid(std::array{x}, loc) {}
+  Grid(std::int64_t y, std::int64_t x, SourceLoc loc = SourceLoc::here())
+    requires(Rank == 2)
       : Grid(std::array{y, x}, loc) {}
-  Grid(std::int64_t t, std::int64_t y, std::int64_t x, SourceLoc loc = SourceLoc::here()) requires(Rank == 3)
+  Grid(std::int64_t t, std::int64_t y, std::int64_t x, SourceLoc loc = SourceLoc::here())
+    requires(Rank == 3)
       : Grid(std::array{t, y, x}, loc) {}
   explicit Grid(std::array<std::int64_t, Rank> n, SourceLoc loc = SourceLoc::here()) : extents(n) {
     detail::check_grid(extents.data(), Rank, loc);
@@ -48,8 +52,7 @@ class Grid {
   std::array<Position, Rank> operator()(Position token, SourceLoc loc = SourceLoc::here()) const {
     return [&]<int... I>(std::integer_sequence<int, I...>) {
       return std::array<Position, Rank>{coordinate(I, token, loc)...};
-    }
-    (std::make_integer_sequence<int, Rank>{});
+    }(std::make_integer_sequence<int, Rank>{});
   }
 
  private:

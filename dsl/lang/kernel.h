@@ -94,4 +94,10 @@ KernelDef<F, G...> kernel(GridAxes<G...>, F body, SourceLoc loc = SourceLoc::her
   return {std::move(body), loc};
 }
 
+// The same with a name, which its IR and its entry point bear.
+template <class... G, class F>
+KernelDef<F, G...> kernel(const char* name, GridAxes<G...> axes, F body, SourceLoc loc = SourceLoc::here()) {
+  return kernel(axes, std::move(body), loc).named(name);
+}
+
 }  // namespace tessera

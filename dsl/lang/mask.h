@@ -24,9 +24,7 @@ class Mask;
 namespace detail {
 
 template <class F>
-concept PlainCall = requires {
-  &F::operator();
-};
+concept PlainCall = requires { &F::operator(); };
 template <class F>
 concept OfPositions = std::is_invocable_v<const F&, Position, Position>;
 template <class F>
@@ -44,7 +42,8 @@ class Mask {
       : predicate_(std::make_shared<const mask::Pointwise>(std::move(predicate))) {}
 
   template <class F>
-  requires detail::Lambda<F> Mask(const F& f, SourceLoc loc = SourceLoc::here()) {
+    requires detail::Lambda<F>
+  Mask(const F& f, SourceLoc loc = SourceLoc::here()) {
     detail::FunctionTrace trace("mask", false, loc);
     if constexpr (detail::OfPositions<F>) {
       finish(trace, f(argument(trace, ir::Function::q), argument(trace, ir::Function::k)), loc);
@@ -93,26 +92,36 @@ class Mask {
 
 namespace detail {
 template <class A, class B>
-concept LambdaPair = (Lambda<A> || std::same_as<A, Mask>)&&(Lambda<B> ||
-                                                            std::same_as<B, Mask>)&&!(std::same_as<A, Mask> &&
-                                                                                      std::same_as<B, Mask>);
+concept LambdaPair = (Lambda<A> || std::same_as<A, Mask>) && (Lambda<B> || std::same_as<B, Mask>) &&
+                     !(std::same_as<A, Mask> && std::same_as<B, Mask>);
 template <class A, class B>
-concept MaskPair = (Lambda<A> || std::same_as<A, Mask>)&&(Lambda<B> || std::same_as<B, Mask>);
+concept MaskPair = (Lambda<A> || std::same_as<A, Mask>) && (Lambda<B> || std::same_as<B, Mask>);
 }  // namespace detail
 
 template <class A, class B>
-requires detail::LambdaPair<A, B> Mask operator&(const A& a, const B& b) { return Mask(a) & Mask(b); }
+  requires detail::LambdaPair<A, B>
+Mask operator&(const A& a, const B& b) {
+  return Mask(a) & Mask(b);
+}
 template <class A, class B>
-requires detail::LambdaPair<A, B> Mask operator|(const A& a, const B& b) { return Mask(a) | Mask(b); }
+  requires detail::LambdaPair<A, B>
+Mask operator|(const A& a, const B& b) {
+  return Mask(a) | Mask(b);
+}
 template <class A>
-requires detail::Lambda<A> Mask operator~(const A& a) { return ~Mask(a); }
+  requires detail::Lambda<A>
+Mask operator~(const A& a) {
+  return ~Mask(a);
+}
 template <class A, class B>
-requires detail::MaskPair<A, B> Mask operator&&(const A& a, const B&) {
+  requires detail::MaskPair<A, B>
+Mask operator&&(const A& a, const B&) {
   static_assert(detail::never<A, B>, "masks combine with & | ~; && || ! are for conditions inside a mask");
   return Mask(a);
 }
 template <class A, class B>
-requires detail::MaskPair<A, B> Mask operator||(const A& a, const B&) {
+  requires detail::MaskPair<A, B>
+Mask operator||(const A& a, const B&) {
   static_assert(detail::never<A, B>, "masks combine with & | ~; && || ! are for conditions inside a mask");
   return Mask(a);
 }

@@ -66,13 +66,13 @@ Handle stored(E&& value, SourceLoc loc) {
 }  // namespace detail
 
 template <DType T, class... A, class E>
-requires detail::Operand<E>
+  requires detail::Operand<E>
 void store(const Out<traced, T, A...>& to, E&& value, SourceLoc loc = SourceLoc::here()) {
   detail::store(to.index, detail::stored<T, A...>(std::forward<E>(value), loc), {}, loc);
 }
 
 template <DType T, class... A, class B, class E>
-requires detail::Operand<E>
+  requires detail::Operand<E>
 void store(const Out<traced, T, A...>& to, const TileIndex<B>& tile, E&& value, SourceLoc loc = SourceLoc::here()) {
   static_assert(check::TileOfArgument<B, Axes<A...>>::ok);
   const detail::TileRef ref{detail::axis<B>(), tile.handle()};

@@ -37,7 +37,8 @@ class Score {
   explicit Score(mask::Pointwise map) : map_(std::make_shared<const mask::Pointwise>(std::move(map))) {}
 
   template <class F>
-  requires detail::ScoreLambda<F> Score(const F& f, SourceLoc loc = SourceLoc::here()) {
+    requires detail::ScoreLambda<F>
+  Score(const F& f, SourceLoc loc = SourceLoc::here()) {
     detail::FunctionTrace trace("score", true, loc);
     const Position q = Mask::argument(trace, ir::Function::q), k = Mask::argument(trace, ir::Function::k);
     const ScoreValue s = ScoreValue::of(trace.argument(ir::Function::kPositions));
@@ -88,7 +89,7 @@ class Scores {
 
 // x after every score, left to right, at the positions of tile t.
 template <AxisType A, class E>
-requires Expression<detail::Plain<E>>
+  requires Expression<detail::Plain<E>>
 auto apply(const Scores& scores, const TileIndex<A>& t, E&& x, SourceLoc loc = SourceLoc::here()) {
   using X = detail::Plain<E>;
   static_assert(check::UsedOnce<E>::ok);

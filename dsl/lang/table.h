@@ -24,7 +24,8 @@ struct TableIndex {
   Handle handle;
   SourceLoc loc;
   template <class E>
-  requires Operand<E> TableIndex(E&& e, SourceLoc at = SourceLoc::here()) : loc(at) {
+    requires Operand<E>
+  TableIndex(E&& e, SourceLoc at = SourceLoc::here()) : loc(at) {
     static_assert(check::UsedOnce<E>::ok);
     auto x = operand<i32>(e);
     static_assert(decltype(x)::dtype == i32, "a table is read at i32 positions: cast<i32>(x)");
@@ -66,11 +67,12 @@ class Table {
   // Data given at the call, under this name.
   explicit Table(std::string name) : source_{nullptr, std::move(name), T, Rank} {}
   // Captured data. The values of a table of two dimensions are its rows, one after the other.
-  explicit Table(std::vector<std::conditional_t<T == i32, int, float>> values,
-                 SourceLoc loc = SourceLoc::here()) requires(Rank == 1)
+  explicit Table(std::vector<std::conditional_t<T == i32, int, float>> values, SourceLoc loc = SourceLoc::here())
+    requires(Rank == 1)
       : Table(detail::table_data(values, {static_cast<std::int64_t>(values.size())}, loc)) {}
   Table(std::vector<std::conditional_t<T == i32, int, float>> values, std::int64_t rows, std::int64_t columns,
-        SourceLoc loc = SourceLoc::here()) requires(Rank == 2)
+        SourceLoc loc = SourceLoc::here())
+    requires(Rank == 2)
       : Table(detail::table_data(std::move(values), {rows, columns}, loc)) {}
 
   // The same table under a name, which is what a kernel's parameter is called.
@@ -85,16 +87,25 @@ class Table {
                   "a table of several dimensions is read by table(q, k): in C++20 table[q, k] means table[k]");
     return read({i.handle}, i.loc);
   }
-  detail::TableRead<T> operator()(detail::TableIndex i) const requires(Rank == 1) { return read({i.handle}, i.loc); }
-  detail::TableRead<T> operator()(detail::TableIndex i, detail::TableIndex j) const requires(Rank == 2) {
+  detail::TableRead<T> operator()(detail::TableIndex i) const
+    requires(Rank == 1)
+  {
+    return read({i.handle}, i.loc);
+  }
+  detail::TableRead<T> operator()(detail::TableIndex i, detail::TableIndex j) const
+    requires(Rank == 2)
+  {
     return read({i.handle, j.handle}, i.loc);
   }
   detail::TableRead<T> operator()(detail::TableIndex i, detail::TableIndex j, detail::TableIndex k) const
-      requires(Rank == 3) {
+    requires(Rank == 3)
+  {
     return read({i.handle, j.handle, k.handle}, i.loc);
   }
   detail::TableRead<T> operator()(detail::TableIndex i, detail::TableIndex j, detail::TableIndex k,
-                                  detail::TableIndex l) const requires(Rank == 4) {
+                                  detail::TableIndex l) const
+    requires(Rank == 4)
+  {
     return read({i.handle, j.handle, k.handle, l.handle}, i.loc);
   }
 
@@ -107,8 +118,8 @@ class Table {
   detail::TableSource source_;
 };
 
-Table(std::vector<int>)->Table<i32, 1>;
-Table(std::vector<float>)->Table<f32, 1>;
+Table(std::vector<int>) -> Table<i32, 1>;
+Table(std::vector<float>) -> Table<f32, 1>;
 template <std::integral R, std::integral C>
 Table(std::vector<int>, R, C) -> Table<i32, 2>;
 template <std::integral R, std::integral C>

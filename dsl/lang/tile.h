@@ -38,7 +38,8 @@ class Tile : public NoBranch<Tile<T, A...>> {
     detail::Handle handle;
     SourceLoc loc;
     template <class E>
-    requires detail::Operand<E> Right(E&& e, SourceLoc at = SourceLoc::here()) : loc(at) {
+      requires detail::Operand<E>
+    Right(E&& e, SourceLoc at = SourceLoc::here()) : loc(at) {
       static_assert(check::UsedOnce<E>::ok);
       auto x = detail::operand<T>(e);
       static_assert(check::SameDtype<T, decltype(x)::dtype>::ok);
@@ -53,14 +54,15 @@ class Tile : public NoBranch<Tile<T, A...>> {
   using bound_value = void;
 
   template <class N>
-  requires detail::Number<N> Tile(N number, SourceLoc loc = SourceLoc::here())
+    requires detail::Number<N>
+  Tile(N number, SourceLoc loc = SourceLoc::here())
       : handle_(detail::constant(static_cast<double>(number), T, detail::dims(axes{}), loc)) {
     static_assert(check::NumberFits<N, T>::ok);
   }
 
   template <class E>
-  requires(Expression<detail::Plain<E>> && !std::same_as<detail::Plain<E>, Tile>)
-      Tile(E&& e, SourceLoc loc = SourceLoc::here()) {
+    requires(Expression<detail::Plain<E>> && !std::same_as<detail::Plain<E>, Tile>)
+  Tile(E&& e, SourceLoc loc = SourceLoc::here()) {
     using From = detail::Plain<E>;
     static_assert(check::UsedOnce<E>::ok);
     static_assert(check::BindsDtype<From::dtype, T>::ok);
@@ -112,7 +114,7 @@ using tile_of = typename TileWith<E::dtype, typename E::axes>::type;
 
 // Binds an expression to a Tile whose dtype and axes are those of the expression: auto x = let(a * b + c);
 template <class E>
-requires Expression<detail::Plain<E>>
+  requires Expression<detail::Plain<E>>
 auto let(E&& e, SourceLoc loc = SourceLoc::here()) {
   static_assert(check::UsedOnce<E>::ok);
   return detail::tile_of<detail::Plain<E>>::of(e.lower(loc));

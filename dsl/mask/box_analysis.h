@@ -1,8 +1,9 @@
 // Is a box of (query, key) digits without a live pair, full of them, or neither?
 //
-// A box is empty when every term of the predicate is infeasible on it, and full when every term of the negation is. Both
-// questions are put to the same interval propagation (HC4), so "full" is as sharp as "empty". Answers are never wrong;
-// "partial" may be said of a box that is not. Beyond the term cap the expression itself is evaluated over the box.
+// A box is empty when every term of the predicate is infeasible on it, and full when every term of the negation is.
+// Both questions are put to the same interval propagation (HC4), so "full" is as sharp as "empty". Answers are never
+// wrong; "partial" may be said of a box that is not. Beyond the term cap the expression itself is evaluated over the
+// box.
 #pragma once
 
 #include <array>

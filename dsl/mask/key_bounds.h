@@ -1,9 +1,9 @@
 // What a predicate says about the key of a pair, as bounds that are arithmetic on the query tile.
 //
-// The predicate becomes an OR of terms; a term is an AND of `k >= e(q)`, `k <= e(q)` and conditions without k. Comparisons
-// are solved for k through sums, floor division by constants, min, max, abs and choices. Over the queries first..last of
-// a tile each bound has a weakest and a strongest value: some pair of the tile can be live only within the weak bounds,
-// and every pair is within the strong ones.
+// The predicate becomes an OR of terms; a term is an AND of `k >= e(q)`, `k <= e(q)` and conditions without k.
+// Comparisons are solved for k through sums, floor division by constants, min, max, abs and choices. Over the queries
+// first..last of a tile each bound has a weakest and a strongest value: some pair of the tile can be live only within
+// the weak bounds, and every pair is within the strong ones.
 #pragma once
 
 #include <string>

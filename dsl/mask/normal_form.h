@@ -16,8 +16,8 @@ using Term = std::vector<Constraint>;  // one constraint a form, sorted by form
 // Some value of the progression satisfies the constraint. May err towards true.
 bool feasible(Progression values, const Constraint& constraint);
 
-// Expands a tree of `lowering` to terms: constraints on one form merge, infeasible and absorbed terms go. Empty optional
-// when there would be more than `cap` terms.
+// Expands a tree of `lowering` to terms: constraints on one form merge, infeasible and absorbed terms go. Empty
+// optional when there would be more than `cap` terms.
 class NormalForm {
  public:
   NormalForm(const Lowering& lowering, std::size_t cap) : lowering_(lowering), cap_(cap) {}

@@ -1,7 +1,7 @@
 // From a predicate to a Plan.
 //
-// Tries the closed form first: the predicate is put into a few conjunctions of interval constraints that are linear in q
-// and k (through floor division and min/max where those invert), and the key range of a query tile is written down as
+// Tries the closed form first: the predicate is put into a few conjunctions of interval constraints that are linear in
+// q and k (through floor division and min/max where those invert), and the key range of a query tile is written down as
 // arithmetic on the tile's first and last row. Where that fails, for a reason that the plan records, the tile map is
 // built for the given lengths by three-valued box analysis, descending from the root: never an N x N evaluation.
 #pragma once

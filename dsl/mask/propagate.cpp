@@ -1,5 +1,5 @@
-// Interval propagation over the constraints of a term (HC4): ranges of atoms are cut to what each constraint leaves, and
-// handed down through the atoms' definitions to the digits.
+// Interval propagation over the constraints of a term (HC4): ranges of atoms are cut to what each constraint leaves,
+// and handed down through the atoms' definitions to the digits.
 #include <tessera/dsl/mask/box_analysis.h>
 
 namespace tessera::mask {
@@ -113,7 +113,8 @@ bool BoxAnalysis::narrow(int id, Int lo, Int hi, std::vector<Progression>& value
   return true;
 }
 
-// min(a, b) in [lo, hi]: both at least lo, and the one that can be at most hi is, if the other cannot. Mirrored for max.
+// min(a, b) in [lo, hi]: both at least lo, and the one that can be at most hi is, if the other cannot. Mirrored for
+// max.
 bool BoxAnalysis::narrow_least(const Atom& atom, Int lo, Int hi, std::vector<Progression>& values, int depth) {
   const bool least = atom.kind == AtomKind::min;
   const Int from = least ? lo : -kUnbounded, to = least ? kUnbounded : hi;

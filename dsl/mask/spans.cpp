@@ -1,10 +1,10 @@
 // From key bounds to spans.
 //
-// A term's live keys of a tile are [lo, hi), its full keys [full_lo, full_hi), both clipped to the keys there are. Tiles
-// that touch the former are visited, tiles inside the latter are full; the axis's clipped last tile is in no full range,
-// since full_hi is rounded down. Ranges of several terms are ordered by their first tile, and each then starts where those
-// before it ended: every tile is in one span. What an earlier span took from a later term may still be full by both
-// together, so full keys of ranges that touch are joined before they are rounded to tiles.
+// A term's live keys of a tile are [lo, hi), its full keys [full_lo, full_hi), both clipped to the keys there are.
+// Tiles that touch the former are visited, tiles inside the latter are full; the axis's clipped last tile is in no full
+// range, since full_hi is rounded down. Ranges of several terms are ordered by their first tile, and each then starts
+// where those before it ended: every tile is in one span. What an earlier span took from a later term may still be full
+// by both together, so full keys of ranges that touch are joined before they are rounded to tiles.
 #include <tessera/dsl/mask/spans.h>
 
 #include <fmt/format.h>
@@ -18,7 +18,8 @@ using Id = Expressions::Id;
 
 namespace {
 
-// Keys, half open. `lowers` are the sums whose maximum with 0 is `lo`; known is false once ranges were mixed at run time.
+// Keys, half open. `lowers` are the sums whose maximum with 0 is `lo`; known is false once ranges were mixed at run
+// time.
 struct KeyRange {
   Id lo, hi, full_lo, full_hi;
   std::vector<Linear> lowers;
@@ -84,8 +85,8 @@ KeyRange SpanMaker::range_of(const KeyTerm& term) {
   return r;
 }
 
-// first >= 0, last - first >= 0, query_length - 1 - last >= 0; other positions are not negative, and equal divisions are
-// monotone.
+// first >= 0, last - first >= 0, query_length - 1 - last >= 0; other positions are not negative, and equal divisions
+// are monotone.
 bool SpanMaker::provable(const Linear& sum) const {
   Linear left = sum;
   for (std::size_t i = 0; i < left.terms.size(); ++i) {

@@ -1,4 +1,5 @@
-// The closed form of a tile map: key tiles of a query tile as a few spans, by arithmetic on the tile's first and last query.
+// The closed form of a tile map: key tiles of a query tile as a few spans, by arithmetic on the tile's first and last
+// query.
 #pragma once
 
 #include <optional>
@@ -17,8 +18,8 @@ struct SpanBounds {
   Expressions::Id begin, full_begin, full_end, end;
 };
 
-// Derives the spans of the predicate in `expressions`, whose positions and scalars must be unbound. `bounded`: keys end at
-// at_key_bound, not at at_key_length. On failure the result is empty and `reason` names the sub-expression.
+// Derives the spans of the predicate in `expressions`, whose positions and scalars must be unbound. `bounded`: keys end
+// at at_key_bound, not at at_key_length. On failure the result is empty and `reason` names the sub-expression.
 std::vector<SpanBounds> derive_spans(Expressions& expressions, Expressions::Id root, int key_tile, bool bounded,
                                      std::string& reason);
 

@@ -13,8 +13,8 @@ struct TileGrid {
   Int key_tiles() const { return ceil_div(key_length, key_tile); }
 };
 
-// Appends one row a query tile to `list`. Descends from the root over boxes of (query tiles x key tiles), the longer side
-// first: the time is that of the list plus its boundary, never that of the grid.
+// Appends one row a query tile to `list`. Descends from the root over boxes of (query tiles x key tiles), the longer
+// side first: the time is that of the list plus its boundary, never that of the grid.
 void append_rows(BoxAnalysis& analysis, const TileGrid& grid, TileList& list);
 
 }  // namespace tessera::mask

@@ -8,7 +8,8 @@
 //     %3 = allowed %t                                   ...
 //     %4 = select %3, %2, -inf                          %4 = select (le %kpos, %qpos), %2, -inf
 //     ...                                             }
-//   }                                                 %m = loop %full_begin to %full_end (%m = %m) { ... no select ... }
+//   }                                                 %m = loop %full_begin to %full_end (%m = %m) { ... no select ...
+//   }
 //
 // Full tiles lose the predicate: `allowed` becomes true there and simplify removes what follows from it. In partial
 // tiles it is the predicate and the bounds (k < key length), on i32 tiles of token positions. Score functions (`apply`)
@@ -16,8 +17,8 @@
 // identity there, unless the value is known to be neutral already (ir: -inf under max, 0 under sum).
 // Bounded keys: loads in partial tiles carry the bound; full tiles lie within it and load as if there were none.
 // An `over` without a mask is one loop, or whole tiles apart from the last where that one needs a guard.
-// Parameters: the kernel's own, then those of functions[0], functions[1], ... (renamed where a name is taken: doc_2), then
-// the list's. Runs after simplify(traced); simplify runs again after it.
+// Parameters: the kernel's own, then those of functions[0], functions[1], ... (renamed where a name is taken: doc_2),
+// then the list's. Runs after simplify(traced); simplify runs again after it.
 #pragma once
 
 #include <tessera/dsl/ir/ir.h>

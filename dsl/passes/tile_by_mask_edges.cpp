@@ -1,7 +1,7 @@
-// Guards of edges. A tile may reach past the end of its axis: a padded whole axis, the last query tile, the last key tile.
-// What a reduction or a product reads there must be neutral to it. Loads give zeros there and masks are false there; from
-// these, constants are followed through elementwise ops: masked scores are -inf, their exponentials 0. Only where that
-// does not prove an operand neutral is it replaced: select(position < end, x, identity).
+// Guards of edges. A tile may reach past the end of its axis: a padded whole axis, the last query tile, the last key
+// tile. What a reduction or a product reads there must be neutral to it. Loads give zeros there and masks are false
+// there; from these, constants are followed through elementwise ops: masked scores are -inf, their exponentials 0. Only
+// where that does not prove an operand neutral is it replaced: select(position < end, x, identity).
 #include <algorithm>
 #include <cmath>
 #include <limits>

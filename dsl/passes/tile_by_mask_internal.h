@@ -1,4 +1,5 @@
-// The parts of tile_by_mask: which extent every axis gets, the loops over the tiles a plan visits, and the guards of edges.
+// The parts of tile_by_mask: which extent every axis gets, the loops over the tiles a plan visits, and the guards of
+// edges.
 #pragma once
 
 #include <string>
@@ -69,7 +70,8 @@ struct ScheduleRequest {
 Schedule schedule(const mask::Plan& plan, const ScheduleRequest& request, ir::Builder& into);
 Schedule schedule_all(int tile, ir::Value bound, bool one_loop, ir::Builder& into);
 
-// Puts identities where a reduction or product would read past the end of an axis. `guarded`: axes of loops that needed it.
+// Puts identities where a reduction or product would read past the end of an axis. `guarded`: axes of loops that needed
+// it.
 ir::Kernel guard_edges(const Tiled& tiled, std::vector<ir::Axis>* guarded);
 
 }  // namespace tessera::passes::detail

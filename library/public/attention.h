@@ -1,4 +1,5 @@
-// <tessera/attention.h>: attention under a mask. Patterns, scores, merging of partial results, and the Attention itself.
+// <tessera/attention.h>: attention under a mask. Patterns, scores, merging of partial results, and the Attention
+// itself.
 #pragma once
 
 #include <tessera/library/attention.h>

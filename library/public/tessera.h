@@ -1,4 +1,5 @@
-// <tessera/tessera.h>: everything a user's program needs. <tessera/attention.h> is the part for those who write no kernels.
+// <tessera/tessera.h>: everything a user's program needs. <tessera/attention.h> is the part for those who write no
+// kernels.
 #pragma once
 
 #include <tessera/attention.h>

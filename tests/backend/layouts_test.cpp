@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include <set>
 #include <tessera/backend/layouts.h>
+#include <set>
 
 #include "backend/tiled_kernels.h"
 

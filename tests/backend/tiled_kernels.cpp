@@ -8,8 +8,8 @@ using namespace ir;
 
 namespace {
 
-const Axis query = Axis::named("Query"), key = Axis::named("Key"), depth = Axis::named("Depth"), value = Axis::named("Value"),
-           head = Axis::named("Head"), batch = Axis::named("Batch");
+const Axis query = Axis::named("Query"), key = Axis::named("Key"), depth = Axis::named("Depth"),
+           value = Axis::named("Value"), head = Axis::named("Head"), batch = Axis::named("Batch");
 
 Kernel named(const char* name, std::vector<Dim> grid) {
   Kernel kernel;
@@ -32,18 +32,20 @@ Value ceil_div(Builder& b, Value n, int by) { return b.div(b.add(n, by - 1), by)
 Kernel tiled_matmul() {
   const Axis row = Axis::named("Row"), column = Axis::named("Column"), inner = Axis::named("Inner");
   Kernel k = named("matmul", {{row, 128}, {column, 64}});
-  k.params = {tensor("a", ParamKind::input, DType::bf16, {row, inner}), tensor("b", ParamKind::input, DType::bf16, {inner, column}),
+  k.params = {tensor("a", ParamKind::input, DType::bf16, {row, inner}),
+              tensor("b", ParamKind::input, DType::bf16, {inner, column}),
               tensor("c", ParamKind::output, DType::f32, {row, column})};
   Builder b(k, k.entry);
   const Value r = b.mul(b.program_id(row), 128), c = b.mul(b.program_id(column), 64);
   const std::vector<Value> init{b.constant(0, Type::tile(DType::f32, {{row, 128}, {column, 64}}))};
   const std::vector<std::string> names{"acc"};
-  const auto acc = b.loop(b.constant(0), ceil_div(b, b.length(inner), 64), init, names, [&](Builder& in, std::span<const Value> args) {
-    const Value at = in.mul(args[0], 64);
-    const Value left = in.load(0, Type::tile(DType::bf16, {{row, 128}, {inner, 64}}), std::vector{r, at});
-    const Value right = in.load(1, Type::tile(DType::bf16, {{inner, 64}, {column, 64}}), std::vector{at, c});
-    return std::vector{in.dot(left, right, args[1])};
-  });
+  const auto acc = b.loop(
+      b.constant(0), ceil_div(b, b.length(inner), 64), init, names, [&](Builder& in, std::span<const Value> args) {
+        const Value at = in.mul(args[0], 64);
+        const Value left = in.load(0, Type::tile(DType::bf16, {{row, 128}, {inner, 64}}), std::vector{r, at});
+        const Value right = in.load(1, Type::tile(DType::bf16, {{inner, 64}, {column, 64}}), std::vector{at, c});
+        return std::vector{in.dot(left, right, args[1])};
+      });
   b.store(2, acc[0], std::vector{r, c});
   return k;
 }
@@ -51,10 +53,13 @@ Kernel tiled_matmul() {
 Kernel tiled_attention(AttentionShape s) {
   Kernel k = named("attention", {{query, s.query_tile}, {head, 1}, {batch, 1}});
   k.whole = {{depth, s.head_dim}, {value, s.value_dim}};
-  k.params = {tensor("q", ParamKind::input, DType::bf16, {query, depth}), tensor("k", ParamKind::input, DType::bf16, {key, depth}),
-              tensor("v", ParamKind::input, DType::bf16, {key, value}), tensor("o", ParamKind::output, DType::bf16, {query, value}),
+  k.params = {tensor("q", ParamKind::input, DType::bf16, {query, depth}),
+              tensor("k", ParamKind::input, DType::bf16, {key, depth}),
+              tensor("v", ParamKind::input, DType::bf16, {key, value}),
+              tensor("o", ParamKind::output, DType::bf16, {query, value}),
               tensor("lse", ParamKind::output, DType::f32, {query})};
-  const Dim rows{query, s.query_tile}, keys{key, s.key_tile}, d{depth, (s.head_dim + 15) / 16 * 16}, dv{value, (s.value_dim + 7) / 8 * 8};
+  const Dim rows{query, s.query_tile}, keys{key, s.key_tile}, d{depth, (s.head_dim + 15) / 16 * 16},
+      dv{value, (s.value_dim + 7) / 8 * 8};
   const auto f32_tile = [](std::vector<Dim> dims) { return Type::tile(DType::f32, std::move(dims)); };
 
   Builder b(k, k.entry);
@@ -68,7 +73,8 @@ Kernel tiled_attention(AttentionShape s) {
       const Value kt = in.load(1, Type::tile(DType::bf16, {keys, d}), std::vector{at, zero});
       Value x = in.binary(OpCode::mul, in.dot(q, kt), in.constant(0.18, Type::scalar(DType::f32)));
       if (partial)
-        x = in.select(in.binary(OpCode::lt, in.add(in.iota(keys), at), length), x, in.constant(-INFINITY, Type::scalar(DType::f32)));
+        x = in.select(in.binary(OpCode::lt, in.add(in.iota(keys), at), length), x,
+                      in.constant(-INFINITY, Type::scalar(DType::f32)));
       const Value m = in.max(args[1], in.reduce(OpCode::reduce_max, x, key));
       const Value r = in.unary(OpCode::exp2, in.sub(args[1], m));
       const Value p = in.unary(OpCode::exp2, in.sub(x, m));
@@ -79,13 +85,15 @@ Kernel tiled_attention(AttentionShape s) {
     };
   };
   const Value full = b.div(length, s.key_tile);
-  auto state = std::vector{b.constant(-1e30, f32_tile({rows})), b.constant(0, f32_tile({rows})), b.constant(0, f32_tile({rows, dv}))};
+  auto state = std::vector{b.constant(-1e30, f32_tile({rows})), b.constant(0, f32_tile({rows})),
+                           b.constant(0, f32_tile({rows, dv}))};
   state = b.loop(full, ceil_div(b, length, s.key_tile), state, names, step(true));
   state = b.loop(zero, full, state, names, step(false));
   const Value live = b.binary(OpCode::gt, state[1], b.constant(0, Type::scalar(DType::f32)));
   const Value o = b.select(live, b.binary(OpCode::div, state[2], state[1]), b.constant(0, Type::scalar(DType::f32)));
   b.store(3, b.cast(o, DType::bf16), std::vector{row, zero});
-  const Value lse = b.mul(b.add(state[0], b.unary(OpCode::log2, state[1])), b.constant(0.6931471805599453, Type::scalar(DType::f32)));
+  const Value lse =
+      b.mul(b.add(state[0], b.unary(OpCode::log2, state[1])), b.constant(0.6931471805599453, Type::scalar(DType::f32)));
   b.store(4, lse, std::vector{row});
   return k;
 }
@@ -93,7 +101,8 @@ Kernel tiled_attention(AttentionShape s) {
 Kernel tiled_rows() {
   Kernel k = named("rows", {{query, 16}, {head, 1}});
   k.whole = {{depth, 64}};
-  k.params = {tensor("x", ParamKind::input, DType::f32, {query, depth}), tensor("y", ParamKind::output, DType::f32, {query, depth})};
+  k.params = {tensor("x", ParamKind::input, DType::f32, {query, depth}),
+              tensor("y", ParamKind::output, DType::f32, {query, depth})};
   Builder b(k, k.entry);
   const Value zero = b.constant(0), row = b.mul(b.program_id(query), 16);
   const Value x = b.load(0, Type::tile(DType::f32, {{query, 16}, {depth, 64}}), std::vector{row, zero});

@@ -48,7 +48,8 @@ TEST_CASE("padded and reordered views give the same bits as contiguous ones (B54
   Tensors plain(c);
   Attention attend(options_of(c));
   run_on_device(attend, plain, c);
-  for (const TensorOptions& layout : {TensorOptions{.row_padding = 8, .order = {}}, TensorOptions{.order = {0, 2, 1, 3}}, TensorOptions{.order = {1, 0, 2, 3}}}) {
+  for (const TensorOptions& layout : {TensorOptions{.row_padding = 8, .order = {}},
+                                      TensorOptions{.order = {0, 2, 1, 3}}, TensorOptions{.order = {1, 0, 2, 3}}}) {
     c.layout = layout;
     Tensors moved(c);
     run_on_device(attend, moved, c);
@@ -135,7 +136,8 @@ TEST_CASE("more than 2^31 elements (B52)") {
   runtime::fill(test_device(), kv.address(), 0, kv.bytes());
   // The last head's values are 1, those of all others 0.
   const std::vector<std::uint16_t> ones(static_cast<std::size_t>(tokens * dim), 0x3f80);
-  runtime::copy_to_device(test_device(), kv.address() + static_cast<std::uint64_t>(elements - tokens * dim) * 2, ones.data(), tokens * dim * 2);
+  runtime::copy_to_device(test_device(), kv.address() + static_cast<std::uint64_t>(elements - tokens * dim) * 2,
+                          ones.data(), tokens * dim * 2);
   const auto view = [&](const runtime::DeviceBuffer& b) {
     return View::contiguous(b.data(), DType::bf16, {batch, heads, tokens, dim}, Memory::device);
   };
@@ -143,7 +145,8 @@ TEST_CASE("more than 2^31 elements (B52)") {
   attend({.q = view(q), .k = view(kv), .v = view(kv), .o = view(o)});
   test_device().synchronize();
   std::vector<std::uint16_t> row(static_cast<std::size_t>(dim));
-  for (std::int64_t at : {std::int64_t{0}, batch / 2 * heads * tokens * dim, elements - 2 * tokens * dim, elements - dim}) {
+  for (std::int64_t at :
+       {std::int64_t{0}, batch / 2 * heads * tokens * dim, elements - 2 * tokens * dim, elements - dim}) {
     runtime::copy_to_host(test_device(), row.data(), o.address() + static_cast<std::uint64_t>(at) * 2, dim * 2);
     CHECK(row == std::vector<std::uint16_t>(static_cast<std::size_t>(dim), at == elements - dim ? 0x3f80 : 0));
   }

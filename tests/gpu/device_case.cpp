@@ -30,7 +30,8 @@ void DeviceTensor::download(TestTensor& host) const {
   runtime::copy_to_host(test_device(), host.memory().data(), buffer_.address(), buffer_.bytes());
 }
 
-DeviceTensors::DeviceTensors(const Tensors& t) : q(t.q), k(t.k), v(t.v), o(t.o), lse(t.lse), key_lengths(t.key_lengths) {}
+DeviceTensors::DeviceTensors(const Tensors& t)
+    : q(t.q), k(t.k), v(t.v), o(t.o), lse(t.lse), key_lengths(t.key_lengths) {}
 
 AttentionCall DeviceTensors::call(const Case& c) const {
   AttentionCall call{.q = q.view(), .k = k.view(), .v = v.view(), .o = o.view(), .lse = lse.view(), .params = c.params};
@@ -68,7 +69,8 @@ TestTensor part(const TestTensor& from, std::int64_t batch, std::int64_t head, c
   const std::int64_t dim = from.shape()[3];
   TestTensor out(from.dtype(), {1, 1, static_cast<std::int64_t>(rows.size()), dim});
   for (std::size_t r = 0; r < rows.size(); ++r)
-    for (std::int64_t d = 0; d < dim; ++d) out.set({0, 0, static_cast<std::int64_t>(r), d}, from.at({batch, head, rows[r], d}));
+    for (std::int64_t d = 0; d < dim; ++d)
+      out.set({0, 0, static_cast<std::int64_t>(r), d}, from.at({batch, head, rows[r], d}));
   return out;
 }
 
@@ -77,7 +79,8 @@ void check_head(const Case& c, const Tensors& t, std::int64_t batch, std::int64_
   std::vector<std::int64_t> keys(static_cast<std::size_t>(c.keys));
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = static_cast<std::int64_t>(i);
   const std::int64_t kv_head = head / (c.heads / c.kv_heads);
-  const TestTensor q = part(t.q, batch, head, rows), k = part(t.k, batch, kv_head, keys), v = part(t.v, batch, kv_head, keys);
+  const TestTensor q = part(t.q, batch, head, rows), k = part(t.k, batch, kv_head, keys),
+                   v = part(t.v, batch, kv_head, keys);
   const auto here = [&](const Pair& p) { return Pair{batch, head, rows[static_cast<std::size_t>(p.q)], p.k}; };
   Problem problem = t.problem(c);
   problem.q = &q;

@@ -1,5 +1,5 @@
-// Forward attention on the GPU: every pattern with every dtype, head dim, length and head grouping, pair by pair, against
-// fp64 on sampled rows; and the COUNT probe on all rows.
+// Forward attention on the GPU: every pattern with every dtype, head dim, length and head grouping, pair by pair,
+// against fp64 on sampled rows; and the COUNT probe on all rows.
 #include <doctest/doctest.h>
 
 #include <tuple>
@@ -13,8 +13,15 @@ using namespace tessera::test;
 
 namespace {
 
-Case shaped(DType dtype, int depth, std::int64_t queries, std::int64_t keys, std::int64_t heads, std::int64_t kv_heads) {
-  Case c{.batch = 2, .heads = heads, .kv_heads = kv_heads, .queries = queries, .keys = keys, .depth = depth, .dtype = dtype};
+Case shaped(DType dtype, int depth, std::int64_t queries, std::int64_t keys, std::int64_t heads,
+            std::int64_t kv_heads) {
+  Case c{.batch = 2,
+         .heads = heads,
+         .kv_heads = kv_heads,
+         .queries = queries,
+         .keys = keys,
+         .depth = depth,
+         .dtype = dtype};
   c.query_tile = c.key_tile = 0;  // the backend's choice
   return c;
 }
@@ -33,7 +40,8 @@ TEST_CASE("every pattern, dtype, head dim, length and grouping, pair by pair") {
   const std::vector<int> depths = {64, 96, 128, 256}, groups = {1, 4, 8};
   const std::vector<DType> dtypes = {DType::f16, DType::bf16};
   enum { pattern, dtype, depth, queries, keys, group, layout };
-  const auto rows = pairwise({pattern_cases().size(), dtypes.size(), depths.size(), kLengths.size(), 3, groups.size(), 3});
+  const auto rows =
+      pairwise({pattern_cases().size(), dtypes.size(), depths.size(), kLengths.size(), 3, groups.size(), 3});
   for (const auto& row : rows) {
     const std::int64_t n = kLengths[row[queries]];
     const std::int64_t m = row[keys] == 0 ? n : row[keys] == 1 ? n + 37 : std::max<std::int64_t>(1, n / 2);
@@ -108,7 +116,8 @@ TEST_CASE("representative kernels") {
   const std::vector<int> depths = {64, 128, 96, 40, 256};
   for (std::size_t i = 0; i < pattern_cases().size(); ++i)
     for (std::size_t second : {0u, 1u}) {
-      Case c = shaped(second ? DType::f16 : DType::bf16, depths[(i + 2 * second) % depths.size()], second ? 130 : 200, 200, 2, 1);
+      Case c = shaped(second ? DType::f16 : DType::bf16, depths[(i + 2 * second) % depths.size()], second ? 130 : 200,
+                      200, 2, 1);
       if (second) c.query_tile = 64, c.key_tile = 64;
       pattern_cases()[i].apply(c);
       check_sampled(c, name_of(pattern_cases()[i], c), 16);

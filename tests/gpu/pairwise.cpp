@@ -10,7 +10,9 @@ namespace {
 
 using PairKey = std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>;  // factor, value, factor, value
 
-PairKey key(std::size_t f, std::size_t a, std::size_t g, std::size_t b) { return f < g ? PairKey{f, a, g, b} : PairKey{g, b, f, a}; }
+PairKey key(std::size_t f, std::size_t a, std::size_t g, std::size_t b) {
+  return f < g ? PairKey{f, a, g, b} : PairKey{g, b, f, a};
+}
 
 }  // namespace
 

@@ -25,12 +25,15 @@ void window_both(Case& c) {
 void documents_causal(Case& c) {
   auto ids = ids_for(std::max(c.queries, c.keys));
   c.mask = causal(Align::top_left) & documents(ids);
-  c.allowed = [ids](const Pair& p) { return p.k <= p.q && ids[static_cast<std::size_t>(p.q)] == ids[static_cast<std::size_t>(p.k)]; };
+  c.allowed = [ids](const Pair& p) {
+    return p.k <= p.q && ids[static_cast<std::size_t>(p.q)] == ids[static_cast<std::size_t>(p.k)];
+  };
 }
 
 void padded_keys(Case& c) {
   c.key_lengths.clear();
-  for (std::int64_t b = 0; b < c.batch; ++b) c.key_lengths.push_back(c.keys - std::min<std::int64_t>(c.keys, 1 + 70 * b));
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    c.key_lengths.push_back(c.keys - std::min<std::int64_t>(c.keys, 1 + 70 * b));
 }
 
 void softcap_alibi(Case& c) {
@@ -53,8 +56,16 @@ void strided_or_recent(Case& c) {
 const std::vector<PatternCase>& pattern_cases() {
   static const std::vector<PatternCase> cases = {
       {"full", [](Case&) {}},
-      {"causal", [](Case& c) { c.mask = causal; c.allowed = [d = shift(c)](const Pair& p) { return p.k <= p.q + d; }; }},
-      {"causal top-left", [](Case& c) { c.mask = causal(Align::top_left); c.allowed = [](const Pair& p) { return p.k <= p.q; }; }},
+      {"causal",
+       [](Case& c) {
+         c.mask = causal;
+         c.allowed = [d = shift(c)](const Pair& p) { return p.k <= p.q + d; };
+       }},
+      {"causal top-left",
+       [](Case& c) {
+         c.mask = causal(Align::top_left);
+         c.allowed = [](const Pair& p) { return p.k <= p.q; };
+       }},
       {"window", window_both},
       {"causal window",
        [](Case& c) {
@@ -62,14 +73,20 @@ const std::vector<PatternCase>& pattern_cases() {
          c.allowed = [d = shift(c)](const Pair& p) { return p.k <= p.q + d && p.k >= p.q + d - 256; };
        }},
       {"prefix",
-       [](Case& c) { c.mask = prefix(200); c.allowed = [d = shift(c)](const Pair& p) { return p.k < 200 || p.k <= p.q + d; }; }},
+       [](Case& c) {
+         c.mask = prefix(200);
+         c.allowed = [d = shift(c)](const Pair& p) { return p.k < 200 || p.k <= p.q + d; };
+       }},
       {"sinks and window",
        [](Case& c) {
          c.mask = sink_window(4, 150);
          c.allowed = [d = shift(c)](const Pair& p) { return p.k <= p.q + d && (p.k < 4 || p.k >= p.q + d - 150); };
        }},
       {"block-diagonal",
-       [](Case& c) { c.mask = block_diagonal(192); c.allowed = [](const Pair& p) { return p.q / 192 == p.k / 192; }; }},
+       [](Case& c) {
+         c.mask = block_diagonal(192);
+         c.allowed = [](const Pair& p) { return p.q / 192 == p.k / 192; };
+       }},
       {"documents, causal", documents_causal},
       {"key lengths", padded_keys},
       {"soft cap and ALiBi", softcap_alibi},

@@ -19,56 +19,59 @@ TESSERA_AXIS(Column);
 
 template <class Stage>
 struct GateArgs {
-  TESSERA_STRUCT(GateArgs, (In<Stage, f32, Row, Column>, x), (In<Stage, bf16, Row, Column>, gate), (Out<Stage, bf16, Row, Column>, y),
-                 (Scalar<Stage, f32>, scale));
+  TESSERA_STRUCT(GateArgs, (In<Stage, f32, Row, Column>, x), (In<Stage, bf16, Row, Column>, gate),
+                 (Out<Stage, bf16, Row, Column>, y), (Scalar<Stage, f32>, scale));
 };
-const auto gated = kernel(grid<Row>, [](GateArgs<traced> a) {
-                     Tile<f32, Row, Column> x = load(a.x);
-                     Tile<f32, Row, Column> g = cast<f32>(load(a.gate));
-                     store(a.y, cast<bf16>(where(g > 0, x * g * a.scale, 0)));
-                   }).named("gated");
+const auto gated = kernel("gated", grid<Row>, [](GateArgs<traced> a) {
+  Tile<f32, Row, Column> x = load(a.x);
+  Tile<f32, Row, Column> g = cast<f32>(load(a.gate));
+  store(a.y, cast<bf16>(where(g > 0, x * g * a.scale, 0)));
+});
 
 template <class Stage>
 struct SoftmaxArgs {
-  TESSERA_STRUCT(SoftmaxArgs, (In<Stage, f32, Row, Column>, x), (Out<Stage, f32, Row, Column>, y), (Out<Stage, f32, Row>, sum));
+  TESSERA_STRUCT(SoftmaxArgs, (In<Stage, f32, Row, Column>, x), (Out<Stage, f32, Row, Column>, y),
+                 (Out<Stage, f32, Row>, sum));
 };
-const auto row_softmax = kernel(grid<Row>, [](SoftmaxArgs<traced> a) {
-                           Tile<f32, Row, Column> x = load(a.x);
-                           Tile<f32, Row> top = reduce_max<Column>(x);
-                           Tile<f32, Row, Column> e = exp(x - top);
-                           Tile<f32, Row> sum = reduce_sum<Column>(e);
-                           store(a.y, e / sum);
-                           store(a.sum, sum);
-                         }).named("row_softmax");
+const auto row_softmax = kernel("row_softmax", grid<Row>, [](SoftmaxArgs<traced> a) {
+  Tile<f32, Row, Column> x = load(a.x);
+  Tile<f32, Row> top = reduce_max<Column>(x);
+  Tile<f32, Row, Column> e = exp(x - top);
+  Tile<f32, Row> sum = reduce_sum<Column>(e);
+  store(a.y, e / sum);
+  store(a.sum, sum);
+});
 
 template <class Stage>
 struct MeanArgs {
   TESSERA_STRUCT(MeanArgs, (In<Stage, f32, Row, Column>, x), (Out<Stage, f32, Column>, sum));
 };
-const auto column_sums = kernel(grid<Column>, [](MeanArgs<traced> a) {
-                           Tile<f32, Column> zero = 0;
-                           auto sum = loop<Row>(zero, [&](TileIndex<Row> t, Tile<f32, Column> s) {
-                             return Tile<f32, Column>(s + reduce_sum<Row>(load(a.x, t)));
-                           });
-                           store(a.sum, sum);
-                         }).named("column_sums");
+const auto column_sums = kernel("column_sums", grid<Column>, [](MeanArgs<traced> a) {
+  Tile<f32, Column> zero = 0;
+  auto sum = loop<Row>(zero, [&](TileIndex<Row> t, Tile<f32, Column> s) {
+    return Tile<f32, Column>(s + reduce_sum<Row>(load(a.x, t)));
+  });
+  store(a.sum, sum);
+});
 
 template <class Stage>
 struct ProductArgs {
-  TESSERA_STRUCT(ProductArgs, (In<Stage, bf16, Row, Inner>, a), (In<Stage, bf16, Inner, Column>, b), (Out<Stage, f32, Row, Column>, c));
+  TESSERA_STRUCT(ProductArgs, (In<Stage, bf16, Row, Inner>, a), (In<Stage, bf16, Inner, Column>, b),
+                 (Out<Stage, f32, Row, Column>, c));
 };
-const auto product = kernel(grid<Row, Column>, [](ProductArgs<traced> a) {
-                       auto sum = loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> s) {
-                         return Tile<f32, Row, Column>(s + dot(load(a.a, t), load(a.b, t)));
-                       });
-                       store(a.c, sum);
-                     }).named("product");
+const auto product = kernel("product", grid<Row, Column>, [](ProductArgs<traced> a) {
+  auto sum = loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> s) {
+    return Tile<f32, Row, Column>(s + dot(load(a.a, t), load(a.b, t)));
+  });
+  store(a.c, sum);
+});
 
 }  // namespace
 
 TEST_CASE("a fused elementwise program") {
   for (std::int64_t rows : {1, 33, 200}) {
-    TestTensor x(DType::f32, {rows, 72}, {.row_padding = 4, .order = {}}), g(DType::bf16, {rows, 72}), y(DType::bf16, {rows, 72});
+    TestTensor x(DType::f32, {rows, 72}, {.row_padding = 4, .order = {}}), g(DType::bf16, {rows, 72}),
+        y(DType::bf16, {rows, 72});
     x.fill_normal(1);
     g.fill_normal(2);
     y.poison();
@@ -104,7 +107,8 @@ TEST_CASE("a row softmax over a width that no tile has") {
       double top = -INFINITY, total = 0;
       for (std::int64_t c = 0; c < width; ++c) top = std::max<double>(top, x.at({r, c}));
       for (std::int64_t c = 0; c < width; ++c) total += std::exp(x.at({r, c}) - top);
-      for (std::int64_t c = 0; c < width; ++c) worst = std::max(worst, std::abs(y.at({r, c}) - std::exp(x.at({r, c}) - top) / total));
+      for (std::int64_t c = 0; c < width; ++c)
+        worst = std::max(worst, std::abs(y.at({r, c}) - std::exp(x.at({r, c}) - top) / total));
     }
     CHECK(worst < 1e-6);
     CHECK(y.guards_intact());

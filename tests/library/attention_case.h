@@ -44,8 +44,8 @@ void check_case(const Case& c, const std::string& name);
 using Runner = void (*)(Attention& attend, Tensors& tensors, const Case& c);
 void run_on_cpu(Attention& attend, Tensors& tensors, const Case& c);
 
-// COUNT probe: with Q = 0, V[k][0] = 1 and V[k][1] = (k mod 64) / 64 every live key has the same weight, so LSE is the log
-// of their number, O[0] is 1 (0 for none) and O[1] their mean.
+// COUNT probe: with Q = 0, V[k][0] = 1 and V[k][1] = (k mod 64) / 64 every live key has the same weight, so LSE is the
+// log of their number, O[0] is 1 (0 for none) and O[1] their mean.
 void check_counts(Case c, const std::string& name, Runner run = run_on_cpu);
 
 }  // namespace tessera::test

@@ -1,4 +1,5 @@
-// Attention under every pattern, on the CPU, against fp64; and the COUNT probe, which knows the answer without a reference.
+// Attention under every pattern, on the CPU, against fp64; and the COUNT probe, which knows the answer without a
+// reference.
 #include <doctest/doctest.h>
 
 #include "library/attention_case.h"

@@ -20,10 +20,10 @@ struct RowArgs {
   TESSERA_STRUCT(RowArgs, (In<Stage, f32, Query, Value>, x), (Out<Stage, f32, Query>, y), (Scalar<Stage, f32>, factor));
 };
 
-const auto row_norm = kernel(grid<Query>, [](RowArgs<traced> a) {
-                        Tile<f32, Query, Value> x = load(a.x);
-                        store(a.y, sqrt(reduce_sum<Value>(x * x)) * a.factor);
-                      }).named("row_norm");
+const auto row_norm = kernel("row_norm", grid<Query>, [](RowArgs<traced> a) {
+  Tile<f32, Query, Value> x = load(a.x);
+  store(a.y, sqrt(reduce_sum<Value>(x * x)) * a.factor);
+});
 
 TESSERA_AXIS(Row);
 TESSERA_AXIS(Inner);
@@ -35,13 +35,12 @@ struct ProductArgs {
                  (Out<Stage, f32, Row, Column>, c));
 };
 
-const auto product = kernel(grid<Row, Column>, [](ProductArgs<traced> a) {
-                       auto sum =
-                           loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> s) {
-                             return Tile<f32, Row, Column>(s + dot(load(a.a, t), load(a.b, t)));
-                           });
-                       store(a.c, sum);
-                     }).named("product");
+const auto product = kernel("product", grid<Row, Column>, [](ProductArgs<traced> a) {
+  auto sum = loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> s) {
+    return Tile<f32, Row, Column>(s + dot(load(a.a, t), load(a.b, t)));
+  });
+  store(a.c, sum);
+});
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Times forward attention on the GPU: one row of JSON a workload, medians of single launches in milliseconds, beside what
-// compiling and launching cost the host. tests/perf/compare.py runs it beside a peer.
+// Times forward attention on the GPU: one row of JSON a workload, medians of single launches in milliseconds, beside
+// what compiling and launching cost the host. tests/perf/compare.py runs it beside a peer.
 //
 //   forward_bench [--repeat 30] [--only SUBSTRING]
 #include <algorithm>
@@ -20,7 +20,9 @@ using namespace tessera;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 struct Workload {
   const char* name;
@@ -56,8 +58,11 @@ double median(std::vector<double> x) {
 class Tensors {
  public:
   Tensors(const runtime::Device& device, const Workload& w)
-      : q_(device, w.batch * w.heads * w.tokens * w.depth * 2), k_(device, w.batch * w.kv_heads * w.tokens * w.depth * 2),
-        v_(device, k_.bytes()), o_(device, q_.bytes()), lse_(device, w.batch * w.heads * w.tokens * 4) {
+      : q_(device, w.batch * w.heads * w.tokens * w.depth * 2),
+        k_(device, w.batch * w.kv_heads * w.tokens * w.depth * 2),
+        v_(device, k_.bytes()),
+        o_(device, q_.bytes()),
+        lse_(device, w.batch * w.heads * w.tokens * 4) {
     fill(q_, 1);
     fill(k_, 2);
     fill(v_, 3);
@@ -111,10 +116,16 @@ nlohmann::json measure(const runtime::Device& device, const Workload& w, int rep
     ms.push_back(end.milliseconds_since(begin));
     host_us.push_back(us);
   }
-  const double useful = 4.0 * static_cast<double>(w.batch * w.heads) * std::pow(static_cast<double>(w.tokens), 2) * w.depth * w.density;
+  const double useful =
+      4.0 * static_cast<double>(w.batch * w.heads) * std::pow(static_cast<double>(w.tokens), 2) * w.depth * w.density;
   const double t = median(ms);
-  nlohmann::json row = {{"workload", w.name}, {"density", w.density}, {"tessera_ms", t}, {"tflops", useful / t / 1e9},
-                        {"best_ms", *std::min_element(ms.begin(), ms.end())}, {"host_us", median(host_us)}, {"first_call_ms", first_call_ms}};
+  nlohmann::json row = {{"workload", w.name},
+                        {"density", w.density},
+                        {"tessera_ms", t},
+                        {"tflops", useful / t / 1e9},
+                        {"best_ms", *std::min_element(ms.begin(), ms.end())},
+                        {"host_us", median(host_us)},
+                        {"first_call_ms", first_call_ms}};
   const nlohmann::json explained = nlohmann::json::parse(attend.explain_json());
   for (const char* key : {"compile_ms", "registers", "spill_bytes", "tiles"})
     if (explained.contains(key)) row[key] = explained[key];

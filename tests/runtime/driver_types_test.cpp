@@ -38,9 +38,8 @@ template <class Ours, class Theirs>
 struct SameSignature : std::false_type {};
 
 template <class R, class... A, class S, class... B>
-requires(sizeof...(A) == sizeof...(B)) struct SameSignature<R(A...), S(B...)>
-    : std::bool_constant<same_value<R, S>() && (same_value<A, B>() && ...)> {
-};
+  requires(sizeof...(A) == sizeof...(B))
+struct SameSignature<R(A...), S(B...)> : std::bool_constant<same_value<R, S>() && (same_value<A, B>() && ...)> {};
 
 #define FUNCTION(member, symbol, parameters) \
   static_assert(SameSignature<cu::Result parameters, decltype(symbol)>::value, #symbol " has another signature");

@@ -104,9 +104,7 @@ TEST_CASE("an empty grid launches nothing; one that is too large is refused") {
   const Function function = Module::load(device, ptx("good")).function("add");
   function.launch({.grid = {0, 1, 1}}, nullptr, nullptr);
   CHECK(state().launches.empty());
-  CHECK(refusal([&] {
-          function.launch({.grid = {1, 65536, 1}}, nullptr, nullptr);
-        }) ==
+  CHECK(refusal([&] { function.launch({.grid = {1, 65536, 1}}, nullptr, nullptr); }) ==
         "kernel 'add' needs a grid of 1 x 65536 x 1 blocks; at most 2147483647 x 65535 x 65535 can be launched; note: "
         "split the work into several launches");
   CHECK_THROWS_AS(function.launch({.grid = {std::int64_t{1} << 32, 1, 1}}, nullptr, nullptr), Error);
@@ -119,9 +117,7 @@ TEST_CASE("a launch that fails names kernel, device and shape") {
   const Function function = Module::load(device, ptx("good")).function("add");
   state().failures["cuLaunchKernel"] = 1;
   CHECK(
-      refusal([&] {
-        function.launch({.grid = {2, 1, 1}, .block = {32, 1, 1}}, nullptr, nullptr);
-      }) ==
+      refusal([&] { function.launch({.grid = {2, 1, 1}, .block = {32, 1, 1}}, nullptr, nullptr); }) ==
       "cuLaunchKernel failed: CUDA_ERROR_INVALID_VALUE (1): invalid argument, while launching kernel 'add' on device 0 "
       "(Fake GPU, sm_90) with a grid of 2 x 1 x 1, 32 x 1 x 1 threads, 0 bytes of dynamic shared memory");
 }

@@ -69,7 +69,9 @@ void attend_row(const Problem& p, const Packed& t, Pair at, DType storage, doubl
     for (std::size_t d = 0; d < out.size(); ++d) out[d] += weight * static_cast<Real>(value[d]);
   }
   for (std::size_t d = 0; d < out.size(); ++d) o[d] = rounded_to(out[d] / total, storage);
-  *lse = static_cast<double>(top) + std::log(static_cast<double>(total));
+  // In the storage type the LSE is an f32: near -1000, one that is right is 3e-5 off.
+  *lse = static_cast<double>(storage == DType::f32 ? top + std::log(total)
+                                                   : static_cast<Real>(static_cast<float>(top + std::log(total))));
 }
 
 template <class Real>

@@ -23,7 +23,7 @@ struct Problem {
   double scale = 1;
   std::function<bool(const Pair&)> allowed = [](const Pair&) { return true; };
   std::function<double(const Pair&, double)> score = [](const Pair&, double s) { return s; };
-  std::vector<std::int64_t> key_lengths;  // per batch; empty: all keys
+  std::vector<std::int64_t> key_lengths = {};  // per batch; empty: all keys
 
   std::int64_t key_length(std::int64_t batch) const;
 };

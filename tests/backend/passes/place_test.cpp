@@ -63,7 +63,9 @@ int count(const std::string& text, const std::string& what) {
 }  // namespace
 
 TEST_CASE("a placed matrix product computes what the tiled one does") {
-  check_same(test::tiled_matmul(), {random_array(DType::bf16, {200, 170}, 1), random_array(DType::bf16, {170, 72}, 2), random_array(DType::f32, {200, 72}, 3)},
+  check_same(test::tiled_matmul(),
+             {random_array(DType::bf16, {200, 170}, 1), random_array(DType::bf16, {170, 72}, 2),
+              random_array(DType::f32, {200, 72}, 3)},
              1e-5);
 }
 
@@ -84,7 +86,8 @@ TEST_CASE("a kernel without products keeps one program") {
   const Kernel placed = backend::place(test::tiled_rows(), hopper(), {});
   CHECK(placed.roles.empty());
   CHECK(placed.threads == 128);
-  check_same(test::tiled_rows(), {random_array(DType::f32, {3, 50, 64}, 1), random_array(DType::f32, {3, 50, 64}, 2)}, 1e-6);
+  check_same(test::tiled_rows(), {random_array(DType::f32, {3, 50, 64}, 1), random_array(DType::f32, {3, 50, 64}, 2)},
+             1e-6);
 }
 
 TEST_CASE("a producer copies and waits for empty slots; consumers wait, multiply and release") {

@@ -113,9 +113,7 @@ TEST_CASE("what cannot be bound is refused with the numbers and the remedy") {
   CHECK(refusal([](Call&) {}) == "accepted");
   CHECK(refusal([](Call& c) { c.q.dtype = DType::f32; }) ==
         "error: 'q' is bf16 in this kernel, got f32; note: convert it to bf16, or build the kernel for f32");
-  CHECK(refusal([](Call& c) {
-          c.q = view({100, 64, 1, 1, 1});
-        }) ==
+  CHECK(refusal([](Call& c) { c.q = view({100, 64, 1, 1, 1}); }) ==
         "error: 'q' has 5 dimensions, this kernel takes 2 to 4: [Batch, Head, Query, Depth]; note: reshape it; only "
         "leading "
         "dimensions may be left out");
@@ -123,22 +121,17 @@ TEST_CASE("what cannot be bound is refused with the numbers and the remedy") {
       refusal([](Call& c) { c.k = view({64}); }) ==
       "error: 'k' has 1 dimension, this kernel takes 2 to 4: [Batch, Head, Key, Depth]; note: reshape it; only leading "
       "dimensions may be left out");
-  CHECK(refusal([](Call& c) {
-          c.v = view({2, 4, 71, 32});
-        }) ==
+  CHECK(refusal([](Call& c) { c.v = view({2, 4, 71, 32}); }) ==
         "error: axis Key is 70 in 'k' but 71 in 'v'; note: tensors must agree on the length of an axis they share");
-  CHECK(refusal([](Call& c) {
-          c.k = view({2, 3, 70, 64});
-        }) ==
+  CHECK(refusal([](Call& c) { c.k = view({2, 3, 70, 64}); }) ==
         "error: 'k' has extent 3 along Head, which does not divide the 8 of 'q'; note: make 8 a multiple of k's "
         "extent: each index "
         "there is shared by a group of equal size");
   CHECK(refusal([](Call& c) {
           c.k = view({2, 0, 70, 64});
         }).find("'k' has extent 0 along Head, which does not divide the 8 of 'q'") != std::string::npos);
-  CHECK(refusal([](Call& c) {
-          c.o = view({2, 4, 100, 32});
-        }) == "error: output 'o' has extent 4 along Head, 'q' has 8; note: give the output extent 8 there");
+  CHECK(refusal([](Call& c) { c.o = view({2, 4, 100, 32}); }) ==
+        "error: output 'o' has extent 4 along Head, 'q' has 8; note: give the output extent 8 there");
   CHECK(refusal([](Call& c) { c.o.strides[1] = 0; }) ==
         "error: output 'o' has stride 0 along Head, where it has extent 8; note: every element of an output needs "
         "memory of its own");

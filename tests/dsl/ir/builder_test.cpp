@@ -119,9 +119,7 @@ TEST_CASE_FIXTURE(Fixture, "what a program gets wrong is said at its line, with 
   says(
       "kernel.cpp:12: error: f32[Query] does not broadcast to f32[Key]; note: the result must have every axis of the "
       "operand",
-      [&] {
-        b.broadcast(rows, {{key, 0}});
-      });
+      [&] { b.broadcast(rows, {{key, 0}}); });
   says(
       "kernel.cpp:12: error: operands of 'fma' have different dtypes: f32[Query], f32[Query] and bf16[Query]; note: "
       "cast them to one",

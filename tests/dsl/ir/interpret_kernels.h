@@ -34,8 +34,8 @@ enum class Fault {
   refill_early,       // the producer waits for the use before the one it overwrites
 };
 
-// Parameters: q, k, v, o, lse, scale. bf16, 64 columns, 128 queries a program: one producer and two consumers of 64 rows,
-// key tiles of 64 through rings of two stages.
+// Parameters: q, k, v, o, lse, scale. bf16, 64 columns, 128 queries a program: one producer and two consumers of 64
+// rows, key tiles of 64 through rings of two stages.
 Kernel placed_attention(Fault fault);
 
 }  // namespace tessera::ir::test

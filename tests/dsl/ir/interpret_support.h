@@ -16,7 +16,8 @@ inline Axis axis(const char* name) { return Axis::named(name); }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A tensor [batch, head, token, column] inside a larger array. All that is not the tensor holds NaN, and must at the end.
+// A tensor [batch, head, token, column] inside a larger array. All that is not the tensor holds NaN, and must at the
+// end.
 class Tensor {
  public:
   // token_major: memory is [batch, token, head, column], as projections leave it.

@@ -64,9 +64,8 @@ TEST_CASE("carried values may be exchanged") {
   const auto out = run(1, [](Builder& b) {
     const std::vector<Value> init = {b.constant(1, Type::tile(DType::i32, {{kRow, 1}})),
                                      b.constant(2, Type::tile(DType::i32, {{kRow, 1}}))};
-    const auto end = b.loop(b.constant(0), b.constant(3), init, {}, [](Builder&, std::span<const Value> args) {
-      return std::vector<Value>{args[2], args[1]};
-    });
+    const auto end = b.loop(b.constant(0), b.constant(3), init, {},
+                            [](Builder&, std::span<const Value> args) { return std::vector<Value>{args[2], args[1]}; });
     return b.add(b.mul(end[0], b.constant(10, Type::tile(DType::i32, {{kRow, 1}}))), end[1]);
   });
   CHECK(out[0] == 21);

@@ -268,9 +268,8 @@ TEST_CASE("parameters and functions") {
         "function 'causal': does not end in a yield");
   CHECK(changed([](Kernel& c) { c.functions[0].graph.entry.ops[0].code = OpCode::load; }) ==
         "function 'causal': op 'load': is no scalar op");
-  CHECK(changed([](Kernel& c) {
-          c.functions[0].graph.add_value(Type::tile(DType::f32, {{Axis::named("Key"), 0}}));
-        }) == "function 'causal': has a value of type f32[Key], must be scalar");
+  CHECK(changed([](Kernel& c) { c.functions[0].graph.add_value(Type::tile(DType::f32, {{Axis::named("Key"), 0}})); }) ==
+        "function 'causal': has a value of type f32[Key], must be scalar");
 }
 
 TEST_CASE("check throws with the pass and the kernel") {

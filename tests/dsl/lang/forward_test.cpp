@@ -126,7 +126,7 @@ TEST_CASE("scores are applied left to right, between scale and mask") {
 }
 
 TEST_CASE("keys past a batch's length do not exist") {
-  Problem all = {}, live = only([](const Pair&p) { return p.k <= p.q; });
+  Problem all = {}, live = only([](const Pair& p) { return p.k <= p.q; });
   all.key_lengths = {3, 40};
   live.key_lengths = {0, 17};
   computes(Mask(), {}, all, 20, 40);

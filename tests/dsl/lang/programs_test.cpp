@@ -30,11 +30,11 @@ struct ScaleArgs {
   TESSERA_STRUCT(ScaleArgs, (In<Stage, f32, Row, Column>, x), (Out<Stage, T, Row, Column>, y),
                  (Scalar<Stage, f32>, factor));
 };
-const auto rescale = kernel(grid<Row>, []<DType T>(ScaleArgs<traced, T> a) {
-                       Tile<f32, Row, Column> x = load(a.x);
-                       x *= a.factor;
-                       store(a.y, cast<T>(where(x > 0, x, exp(x) - 1)));
-                     }).named("rescale");
+const auto rescale = kernel("rescale", grid<Row>, []<DType T>(ScaleArgs<traced, T> a) {
+  Tile<f32, Row, Column> x = load(a.x);
+  x *= a.factor;
+  store(a.y, cast<T>(where(x > 0, x, exp(x) - 1)));
+});
 
 // ---- a matrix product that walks the inner axis
 template <class Stage, DType T>
@@ -42,14 +42,13 @@ struct ProductArgs {
   TESSERA_STRUCT(ProductArgs, (In<Stage, T, Row, Inner>, a), (In<Stage, T, Inner, Column>, b),
                  (Out<Stage, f32, Row, Column>, c));
 };
-const auto product = kernel(grid<Row, Column>, []<DType T>(ProductArgs<traced, T> a) {
-                       auto end =
-                           loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> sum) {
-                             Tile<T, Row, Inner> x = load(a.a, t);
-                             return let(sum + dot(x, load(a.b, t)));
-                           });
-                       store(a.c, end);
-                     }).named("product");
+const auto product = kernel("product", grid<Row, Column>, []<DType T>(ProductArgs<traced, T> a) {
+  auto end = loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> sum) {
+    Tile<T, Row, Inner> x = load(a.a, t);
+    return let(sum + dot(x, load(a.b, t)));
+  });
+  store(a.c, end);
+});
 
 // ---- a loop that stores as it goes, and a tile-uniform branch
 template <class Stage>
@@ -57,16 +56,15 @@ struct ClampArgs {
   TESSERA_STRUCT(ClampArgs, (In<Stage, f32, Row, Column>, x), (Out<Stage, f32, Row, Column>, y),
                  (Out<Stage, i32, Row>, count));
 };
-const auto clamped =
-    kernel(grid<Row>, [](ClampArgs<traced> a) {
-      Tile<i32, Row> count = loop<Column>(Tile<i32, Row>(0), [&](TileIndex<Column> t, Tile<i32, Row> n) {
-        Tile<f32, Row, Column> x = load(a.x, t);
-        store(a.y, t, min(max(x, -1), 1));
-        return when(any(abs(x) > 1), n,
-                    [&](Tile<i32, Row> m) { return let(m + reduce_sum<Column>(cast<i32>(abs(x) > 1))); });
-      });
-      store(a.count, count);
-    }).named("clamped");
+const auto clamped = kernel("clamped", grid<Row>, [](ClampArgs<traced> a) {
+  Tile<i32, Row> count = loop<Column>(Tile<i32, Row>(0), [&](TileIndex<Column> t, Tile<i32, Row> n) {
+    Tile<f32, Row, Column> x = load(a.x, t);
+    store(a.y, t, min(max(x, -1), 1));
+    return when(any(abs(x) > 1), n,
+                [&](Tile<i32, Row> m) { return let(m + reduce_sum<Column>(cast<i32>(abs(x) > 1))); });
+  });
+  store(a.count, count);
+});
 
 // ---- counted loop over a struct, with a run-time bound and a table
 template <class Stage>
@@ -77,14 +75,13 @@ struct PowerArgs {
 struct Power {
   TESSERA_STRUCT(Power, (Tile<f32, Row>, value), (Tile<i32>, trips));
 };
-const auto power = kernel(grid<Row, Batch>, [](PowerArgs<traced> a) {
-                     Tile<f32, Row> x = load(a.x);
-                     auto end = loop(0, a.steps[index<Batch>()], Power{1, 0}, [&](Tile<i32> i, Power s) {
-                       return Power{s.value * x + cast<f32>(i), s.trips + 1};
-                     });
-                     store(a.y, end.value);
-                     store(a.at, positions<Row>() + end.trips);
-                   }).named("power");
+const auto power = kernel("power", grid<Row, Batch>, [](PowerArgs<traced> a) {
+  Tile<f32, Row> x = load(a.x);
+  auto end = loop(0, a.steps[index<Batch>()], Power{1, 0},
+                  [&](Tile<i32> i, Power s) { return Power{s.value * x + cast<f32>(i), s.trips + 1}; });
+  store(a.y, end.value);
+  store(a.at, positions<Row>() + end.trips);
+});
 
 // ---- linear attention: the state is a matrix
 template <class Stage>
@@ -92,13 +89,13 @@ struct LinearArgs {
   TESSERA_STRUCT(LinearArgs, (In<Stage, f16, Query, Depth>, q), (In<Stage, f16, Key, Depth>, k),
                  (In<Stage, f16, Key, Value>, v), (Out<Stage, f32, Query, Value>, o));
 };
-const auto linear = kernel(grid<Query, Head, Batch>, [](LinearArgs<traced> a) {
-                      auto state = loop<Key>(Tile<f32, Depth, Value>(0), [&](KeyTile t, Tile<f32, Depth, Value> s) {
-                        Tile<f16, Key, Depth> k = load(a.k, t);
-                        return let(s + dot(k, load(a.v, t)));
-                      });
-                      store(a.o, dot(load(a.q), cast<f16>(state)));
-                    }).named("linear");
+const auto linear = kernel("linear", grid<Query, Head, Batch>, [](LinearArgs<traced> a) {
+  auto state = loop<Key>(Tile<f32, Depth, Value>(0), [&](KeyTile t, Tile<f32, Depth, Value> s) {
+    Tile<f16, Key, Depth> k = load(a.k, t);
+    return let(s + dot(k, load(a.v, t)));
+  });
+  store(a.o, dot(load(a.q), cast<f16>(state)));
+});
 
 }  // namespace
 

@@ -153,9 +153,8 @@ TEST_CASE("a table shorter than its axis is refused with both numbers") {
                        "1024; note: make the table at least 1024 long",
                        UserError);
   CHECK_NOTHROW(mask::make_plan(docs, request(1000, 1000)));
-  const mask::Pointwise lengths = predicate("p", [&](Args& a) {
-    return a.k < a.read("length", table({10, 20}), {a.batch});
-  });
+  const mask::Pointwise lengths =
+      predicate("p", [&](Args& a) { return a.k < a.read("length", table({10, 20}), {a.batch}); });
   mask::PlanRequest r = request(64, 64);
   r.batch = 3;
   CHECK_THROWS_AS(mask::make_plan(lengths, r), UserError);

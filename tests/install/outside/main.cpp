@@ -1,5 +1,5 @@
-// One query of a window of two keys whose scores are equal: the output is the mean of the two values, and of a kernel of
-// its own: what is not exported, or not installed, does not link or compile here.
+// One query of a window of two keys whose scores are equal: the output is the mean of the two values, and of a kernel
+// of its own: what is not exported, or not installed, does not link or compile here.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -24,13 +24,18 @@ int fail(const char* what) {
 int main() {
   std::vector<std::uint16_t> q(kTokens * kDim, 0), k(q), v(q), o(q);
   for (std::int64_t i = 0; i < kTokens * kDim; ++i) v[i] = i / kDim % 2 == 0 ? kOne : kThree;
-  const auto view = [](std::vector<std::uint16_t>& x) { return View::contiguous(x.data(), bf16, {1, 1, kTokens, kDim}); };
+  const auto view = [](std::vector<std::uint16_t>& x) {
+    return View::contiguous(x.data(), bf16, {1, 1, kTokens, kDim});
+  };
   std::vector<float> lse(kTokens);
 
   Table doc(document_ids({100, 100}));
   Mask pairs = [doc](Position q, Position k) { return k <= q && q - k < 2 && doc[q] == doc[k]; };
   Attention attend({.mask = pairs & (causal | sinks(4)), .dtype = bf16, .head_dim = kDim});
-  attend({.q = view(q), .k = view(k), .v = view(v), .o = view(o),
+  attend({.q = view(q),
+          .k = view(k),
+          .v = view(v),
+          .o = view(o),
           .lse = View::contiguous(lse.data(), f32, {1, 1, kTokens})});
 
   for (std::int64_t i = 0; i < kTokens; ++i) {

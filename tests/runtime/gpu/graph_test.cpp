@@ -82,7 +82,9 @@ TEST_CASE("memory that outlives a capture can be allocated and freed within it")
   adder.stream.synchronize();
   adder.reset(0);
   const Graph graph(adder.stream, cu::CaptureMode::global, [&] {
-    { DeviceBuffer passing(adder.device, 400); }
+    {
+      DeviceBuffer passing(adder.device, 400);
+    }
     adder.launch(2);
   });
   graph.replay(adder.stream);
