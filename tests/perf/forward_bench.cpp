@@ -2,6 +2,7 @@
 // what compiling and launching cost the host. tests/perf/compare.py runs it beside a peer.
 //
 //   forward_bench [--repeat 30] [--only SUBSTRING]
+//   forward_bench --list 1          the workloads, for peers
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -43,10 +44,10 @@ std::vector<Workload> workloads() {
       {"causal_n16k_d128", 1, 16, 16, 16384, 128, causal, 0.5},
       {"causal_n16k_d64", 1, 32, 32, 16384, 64, causal, 0.5},
       {"causal_gqa_n16k_d128", 1, 32, 8, 16384, 128, causal, 0.5},
-      {"window1k_n32k_d128", 1, 16, 16, 32768, 128, window(1024, 0), window_density(1025, 32768)},
-      {"window4k_n32k_d128", 1, 16, 16, 32768, 128, window(4096, 0), window_density(4097, 32768)},
+      {"window1k_n32k_d128", 1, 16, 16, 32768, 128, window(1023, 0), window_density(1024, 32768)},
+      {"window4k_n32k_d128", 1, 16, 16, 32768, 128, window(4095, 0), window_density(4096, 32768)},
       {"blockdiag1k_n16k_d128", 1, 16, 16, 16384, 128, block_diagonal(1024), 1.0 / 16},
-      {"sink_window1k_n32k_d128", 1, 16, 16, 32768, 128, sink_window(64, 1024), window_density(1089, 32768)},
+      {"sink_window1k_n32k_d128", 1, 16, 16, 32768, 128, sink_window(64, 1023), window_density(1088, 32768)},
   };
 }
 
@@ -93,6 +94,13 @@ class Tensors {
   runtime::DeviceBuffer q_, k_, v_, o_, lse_;
 };
 
+nlohmann::json described(const Workload& w) {
+  return {{"workload", w.name},   {"batch", w.batch},
+          {"heads", w.heads},     {"kv_heads", w.kv_heads},
+          {"tokens", w.tokens},   {"head_dim", w.depth},
+          {"density", w.density}, {"mask", w.density == 1 ? "full" : w.density == 0.5 ? "causal" : "sparse"}};
+}
+
 nlohmann::json measure(const runtime::Device& device, const Workload& w, int repeat) {
   Tensors tensors(device, w);
   const runtime::Stream stream(device);
@@ -119,13 +127,12 @@ nlohmann::json measure(const runtime::Device& device, const Workload& w, int rep
   const double useful =
       4.0 * static_cast<double>(w.batch * w.heads) * std::pow(static_cast<double>(w.tokens), 2) * w.depth * w.density;
   const double t = median(ms);
-  nlohmann::json row = {{"workload", w.name},
-                        {"density", w.density},
-                        {"tessera_ms", t},
-                        {"tflops", useful / t / 1e9},
-                        {"best_ms", *std::min_element(ms.begin(), ms.end())},
-                        {"host_us", median(host_us)},
-                        {"first_call_ms", first_call_ms}};
+  nlohmann::json row = described(w);
+  row["tessera_ms"] = t;
+  row["tflops"] = useful / t / 1e9;
+  row["best_ms"] = *std::min_element(ms.begin(), ms.end());
+  row["host_us"] = median(host_us);
+  row["first_call_ms"] = first_call_ms;
   const nlohmann::json explained = nlohmann::json::parse(attend.explain_json());
   for (const char* key : {"compile_ms", "registers", "spill_bytes", "tiles"})
     if (explained.contains(key)) row[key] = explained[key];
@@ -137,9 +144,15 @@ nlohmann::json measure(const runtime::Device& device, const Workload& w, int rep
 int main(int argc, char** argv) {
   int repeat = 30;
   std::string only;
+  bool list = false;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--repeat") == 0) repeat = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
+    if (std::strcmp(argv[i], "--list") == 0) list = true;
+  }
+  if (list) {
+    for (const Workload& w : workloads()) std::printf("%s\n", described(w).dump().c_str());
+    return 0;
   }
   if (!runtime::driver_missing().empty()) return std::printf("skipped: %s\n", runtime::driver_missing().c_str()), 77;
   const runtime::Device device = runtime::Device::open(0);

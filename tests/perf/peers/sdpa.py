@@ -1,18 +1,12 @@
-"""Dense and causal attention of an installed PyTorch (cuDNN, FlashAttention-2) on the workloads of forward_bench: a row of JSON each.
+"""Attention of an installed PyTorch on forward_bench's workloads, a row of JSON each: cuDNN and FlashAttention-2 where they have
+the mask (none, causal), and dense attention of the same size for every workload.
 
-    python3 sdpa.py [--repeat 30]
+    forward_bench --list 1 | python3 sdpa.py [--repeat 30]
 """
-import argparse, json, torch
+import argparse, json, sys
+import torch
 import torch.nn.functional as F
 from torch.nn.attention import sdpa_kernel, SDPBackend
-
-WORKLOADS = [  # name, batch, heads, kv_heads, tokens, head_dim, causal
-    ("dense_n4k_d128", 4, 16, 16, 4096, 128, False), ("dense_n16k_d128", 1, 16, 16, 16384, 128, False),
-    ("dense_n16k_d64", 1, 32, 32, 16384, 64, False), ("dense_n8k_d256", 1, 8, 8, 8192, 256, False),
-    ("causal_n4k_d128", 4, 16, 16, 4096, 128, True), ("causal_n16k_d128", 1, 16, 16, 16384, 128, True),
-    ("causal_n16k_d64", 1, 32, 32, 16384, 64, True), ("causal_gqa_n16k_d128", 1, 32, 8, 16384, 128, True),
-    ("dense_n32k_d128", 1, 16, 16, 32768, 128, False),
-]
 
 
 def median_ms(run, repeat):
@@ -29,23 +23,30 @@ def median_ms(run, repeat):
     return sorted(times)[len(times) // 2]
 
 
+def measure(w, repeat):
+    torch.manual_seed(0)
+    shape = lambda heads: (w["batch"], heads, w["tokens"], w["head_dim"])
+    q = torch.randn(shape(w["heads"]), device="cuda", dtype=torch.bfloat16)
+    k, v = (torch.randn(shape(w["kv_heads"]), device="cuda", dtype=torch.bfloat16) for _ in range(2))
+
+    def attention(backend, causal):
+        with sdpa_kernel(backend):
+            return median_ms(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=w["heads"] != w["kv_heads"]), repeat)
+
+    row = {"workload": w["workload"], "cudnn_dense_ms": attention(SDPBackend.CUDNN_ATTENTION, False)}
+    if w["mask"] in ("full", "causal"):
+        causal = w["mask"] == "causal"
+        row["cudnn_ms"] = attention(SDPBackend.CUDNN_ATTENTION, True) if causal else row["cudnn_dense_ms"]
+        row["flash2_ms"] = attention(SDPBackend.FLASH_ATTENTION, causal)
+    return row
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--repeat", type=int, default=30)
     repeat = parser.parse_args().repeat
-    for name, batch, heads, kv_heads, tokens, dim, causal in WORKLOADS:
-        torch.manual_seed(0)
-        q = torch.randn(batch, heads, tokens, dim, device="cuda", dtype=torch.bfloat16)
-        k, v = (torch.randn(batch, kv_heads, tokens, dim, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-        row = {"workload": name}
-        for key, backend in (("cudnn_ms", SDPBackend.CUDNN_ATTENTION), ("flash2_ms", SDPBackend.FLASH_ATTENTION)):
-            try:
-                with sdpa_kernel(backend):
-                    row[key] = median_ms(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=heads != kv_heads), repeat)
-            except RuntimeError as error:
-                row[key] = None
-                row[key + "_why"] = str(error).splitlines()[0]
-        print(json.dumps(row), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(measure(json.loads(line), repeat)), flush=True)
 
 
 if __name__ == "__main__":
