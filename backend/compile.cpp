@@ -3,7 +3,9 @@
 #include <chrono>
 
 #include <tessera/backend/passes/assign_layouts.h>
+#include <tessera/backend/passes/fit_memory.h>
 #include <tessera/backend/passes/hoist_loads.h>
+#include <tessera/backend/passes/overlap_products.h>
 #include <tessera/backend/passes/pipeline_loads.h>
 #include <tessera/backend/passes/place_barriers.h>
 #include <tessera/backend/passes/place_memory.h>
@@ -43,16 +45,20 @@ class Pipeline {
 };
 
 // What must run before what: layouts decide which tiles go to shared memory; memory must be placed before rings can be
-// deepened, and rings deepened before a producer may run ahead; barriers go last, where the products have ended up.
+// deepened, and rings deepened before a producer may run ahead; products move once a consumer's program stands alone;
+// barriers go where the products have ended up; and all
+// that needs shared memory must be there before it can be counted.
 void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
   const LayoutRule rule(p.kernel_);
   p.run("assign_layouts", [&](const ir::Kernel& k) { return assign_layouts(k, rule); });
   p.run("hoist_loads", [&](const ir::Kernel& k) { return hoist_loads(k); });
   p.run("place_memory", [&](const ir::Kernel& k) { return place_memory(k); });
-  p.run("pipeline_loads", [&](const ir::Kernel& k) { return pipeline_loads(k, schedule, target); });
-  p.run("split_roles", [&](const ir::Kernel& k) { return split_roles(k, rule, schedule); });
+  p.run("pipeline_loads", [&](const ir::Kernel& k) { return pipeline_loads(k, schedule); });
+  p.run("split_roles", [&](const ir::Kernel& k) { return split_roles(k, rule, schedule, target); });
+  if (schedule.overlap) p.run("overlap_products", [&](const ir::Kernel& k) { return overlap_products(k); });
   p.run("place_barriers", [&](const ir::Kernel& k) { return place_barriers(k); });
-  ir::check(p.kernel_, "place_barriers");
+  p.run("fit_memory", [&](const ir::Kernel& k) { return fit_memory(k, target); });
+  ir::check(p.kernel_, "fit_memory");
 }
 
 }  // namespace

@@ -3,15 +3,51 @@
 #include <algorithm>
 
 #include <tessera/backend/layouts.h>
+#include <tessera/dsl/ir/rewrite.h>
 
 namespace tessera::backend {
 
 namespace {
+
 constexpr int kGroupRows = 64, kMostGroups = 3, kMostStages = 8;
+constexpr int kOtherRegisters = 32;  // addresses, row statistics and what the assembler wants to itself
+
+// Registers a thread holds results of products in: half a tile's columns, the widest product of each pair of axes.
+int accumulator_registers(const ir::Kernel& tiled, ir::Axis row) {
+  std::vector<ir::Dim> widest;
+  ir::walk(tiled.entry, [&](const ir::Op& op) {
+    if (op.code != ir::OpCode::dot) return;
+    for (const ir::Dim& d : tiled.type(op.results[0]).dims) {
+      if (d.axis == row) continue;
+      const auto same = std::find_if(widest.begin(), widest.end(), [&](const ir::Dim& w) { return w.axis == d.axis; });
+      if (same == widest.end())
+        widest.push_back(d);
+      else
+        same->extent = std::max(same->extent, d.extent);
+    }
+  });
+  int registers = 0;
+  for (const ir::Dim& d : widest) registers += d.extent / 2;
+  return registers;
 }
 
+void refuse_too_many_registers(const ir::Kernel& tiled, const LayoutRule& rule, int groups, const Target& target) {
+  const int needed = accumulator_registers(tiled, rule.row().axis) + kOtherRegisters;
+  const int available = register_budget(target, groups).computing;
+  if (needed > available)
+    throw UserError({},
+                    "kernel '" + tiled.name + "' needs about " + std::to_string(needed) + " registers a thread, and " +
+                        std::to_string(groups) + " warpgroups of " + target.name + " have " +
+                        std::to_string(available) + " each",
+                    "choose a smaller tile along " + rule.row().axis.name() + " than " +
+                        std::to_string(rule.row().extent) + ", or narrower products");
+}
+
+}  // namespace
+
 std::string to_string(const Schedule& s) {
-  return "warpgroups " + std::to_string(s.warpgroups) + ", stages " + std::to_string(s.stages);
+  return "warpgroups " + std::to_string(s.warpgroups) + ", stages " + std::to_string(s.stages) +
+         (s.overlap ? ", overlap" : "");
 }
 
 Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target) {
@@ -35,12 +71,16 @@ Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target)
   if (groups > kMostGroups)
     throw UserError({}, "a tile of " + std::to_string(rule.row().extent) + " rows along " + rule.row().axis.name(),
                     "the registers of a multiprocessor are enough for 192: choose 64, 128 or 192");
+  refuse_too_many_registers(tiled, rule, groups, target);
   return wanted;
 }
 
 TileShape default_tile(int head_dim, int value_dim, const Target&) {
-  // Q, and two stages of K and V, must fit in shared memory; O, S and P in the registers of two warpgroups.
-  return std::max(head_dim, value_dim) <= 128 ? TileShape{128, 128} : TileShape{128, 64};
+  // Q, and two stages of K and V, fit in shared memory; O, S and two operands P in the registers of the warpgroups:
+  // three for narrow heads, whose exponentials are the bound, else two.
+  const int width = std::max(head_dim, value_dim);
+  if (width <= 64) return {192, 96};
+  return width <= 128 ? TileShape{128, 128} : TileShape{128, 64};
 }
 
 }  // namespace tessera::backend

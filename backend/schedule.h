@@ -9,8 +9,9 @@
 namespace tessera::backend {
 
 struct Schedule {
-  int warpgroups = 0;  // that compute: each takes 64 rows of the tile. 0: as many as the row axis has 64-row parts
-  int stages = 2;      // of each ring that a loop's loads go through
+  int warpgroups = 0;   // that compute: each takes 64 rows of the tile. 0: as many as the row axis has 64-row parts
+  int stages = 2;       // of each ring that a loop's loads go through
+  bool overlap = true;  // the second product of an iteration beside the first of the next (passes/overlap_products.h)
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 

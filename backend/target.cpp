@@ -1,8 +1,24 @@
 #include <tessera/backend/target.h>
 
+#include <algorithm>
+
 #include <tessera/dsl/diagnostics.h>
 
 namespace tessera::backend {
+
+namespace {
+constexpr int kGroupThreads = 128;
+}
+
+RegisterBudget register_budget(const Target& target, int computing) {
+  const int groups = 1 + computing;  // all figures: registers of one thread of each warpgroup
+  const int pool = groups * entry_registers(target, groups * kGroupThreads);
+  const int share = (pool - target.copy_registers) / computing / target.register_step * target.register_step;
+  RegisterBudget budget;
+  budget.computing = std::min(share, target.thread_registers);
+  budget.copying = std::min(pool - computing * budget.computing, target.thread_registers);
+  return budget;
+}
 
 const std::vector<Target>& targets() {
   static const std::vector<Target> rows = {

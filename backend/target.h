@@ -17,7 +17,23 @@ struct Target {
   bool has_tensor_copies = false;       // TMA and mbarriers
   bool has_warpgroup_products = false;  // wgmma
   bool supported = false;               // code can be generated; the others are rows that say what is missing
+  int thread_registers = 256;           // one thread's limit
+  int register_step = 8;                // registers are given to threads in multiples of it
+  int copy_registers = 24;              // what a thread that only issues copies gets along with
 };
+
+// Registers of each thread of a block when it starts: an equal share, of which roles may then trade.
+inline int entry_registers(const Target& target, int threads) {
+  const int share = target.registers / threads / target.register_step * target.register_step;
+  return share < target.thread_registers ? share : target.thread_registers;
+}
+
+// Registers a thread after that trade, for one warpgroup that copies and `computing` others. What they hold together
+// never exceeds what the block started with: setmaxnreg would wait for the rest for ever.
+struct RegisterBudget {
+  int copying = 0, computing = 0;
+};
+RegisterBudget register_budget(const Target& target, int computing);
 
 const std::vector<Target>& targets();
 // UserError that lists the supported names.

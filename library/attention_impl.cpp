@@ -9,7 +9,6 @@
 #include <tessera/library/check_call.h>
 #include <tessera/library/devices.h>
 #include <tessera/library/environment.h>
-#include <tessera/library/view_rules.h>
 #include <tessera/runtime/stream.h>
 
 namespace tessera {
@@ -27,6 +26,16 @@ void check_tile(const char* name, int tile, int multiple, int limit, SourceLoc l
 template <class T>
 void move_to_front(std::vector<T>& items, typename std::vector<T>::iterator item) {
   std::rotate(items.begin(), item, item + 1);
+}
+
+// What no captured graph reads need not be kept: programs that see ever new shapes must not grow for ever.
+constexpr std::size_t kKept = 256;
+
+template <class T, class MayGo>
+void forget_oldest(std::vector<T>& items, MayGo may_go) {
+  if (static_cast<std::size_t>(std::count_if(items.begin(), items.end(), may_go)) < kKept) return;
+  auto oldest = std::find_if(items.rbegin(), items.rend(), may_go);
+  if (oldest != items.rend()) items.erase(std::next(oldest).base());
 }
 
 }  // namespace
@@ -78,6 +87,7 @@ std::shared_ptr<const Planned> Attention::Impl::planned(const std::shared_ptr<co
     move_to_front(plans_, found);
   } else {
     const TracedProgram& program = traced(input->shapes.lse, input->shapes.key_lengths);
+    forget_oldest(plans_, [](const auto&) { return true; });
     plans_.insert(plans_.begin(), make_planned(program, *input));
   }
   last_ = plans_.front();
@@ -92,13 +102,7 @@ const Planned& Attention::Impl::last() const {
 }
 
 BuildRequest Attention::Impl::build_request(const Planned& planned) const {
-  BuildRequest request;
-  request.tiled = &planned.tiled;
-  request.text = planned.text;
-  request.target = target_;
-  request.schedule = backend::resolve(options_.schedule, planned.tiled, *target_);
-  request.line_info = environment().line_info;
-  return request;
+  return request_to_build(planned, *target_, options_.schedule);
 }
 
 const Attention::Impl::Kernel& Attention::Impl::build(const Planned& planned) {
@@ -121,7 +125,7 @@ void Attention::Impl::prepare(const AttentionShapes& given, SourceLoc loc) {
   runtime::OutsideCapture outside;
   build(*plan).built->program.on(*last_device_);
   for (const ParameterSource& source : plan->sources) {
-    if (source.kind == ParameterSource::Kind::captured) keep_.push_back(tables_.upload(source.table, *last_device_));
+    if (source.kind == ParameterSource::Kind::captured) keep_.insert(tables_.upload(source.table, *last_device_));
   }
 }
 
@@ -144,43 +148,46 @@ void Attention::Impl::run_on_host(const AttentionCall& call, SourceLoc loc) {
   ir::interpret(plan->tiled, binding, {.threads = environment().threads});
 }
 
-void Attention::Impl::run_on_device(const AttentionCall& call, SourceLoc loc) {
-  const runtime::Device& device = device_of("q", call.q, loc);
-  make_key(call, key_);
-  append_contents(call, key_);
+DeviceLaunch* Attention::Impl::settled(const AttentionCall& call, SourceLoc loc, const runtime::Device*& device) {
+  auto use = [&](auto found) {
+    move_to_front(launches_, found);
+    device = &launches_.front()->device();
+    return launches_.front().get();
+  };
   auto found = std::find_if(launches_.begin(), launches_.end(),
-                            [&](const auto& launch) { return launch->serves(key_, device, call); });
-  if (found == launches_.end()) {
-    settle(call, device, loc).launch(call);
-    return;
-  }
-  // The key vouches for shapes and strides; addresses and names are this call's own.
-  for (const auto& [name, view] : {std::pair{"q", &call.q}, {"k", &call.k}, {"v", &call.v}, {"o", &call.o}})
-    check_address(name, *view, loc);
-  if (!call.params.empty() || !call.tables.empty()) check_names(functions(), call, loc);
-  move_to_front(launches_, found);
-  launches_.front()->launch(call);
-  last_ = launches_.front()->planned();
-  last_input_ = launches_.front()->input();
+                            [&](const auto& launch) { return launch->last_read(call.q.data) && launch->serves(call); });
+  if (found != launches_.end()) return use(found);
+  device = &device_of("q", call.q, loc);
+  found = std::find_if(launches_.begin(), launches_.end(),
+                       [&](const auto& launch) { return launch->device() == *device && launch->serves(call); });
+  return found != launches_.end() ? use(found) : nullptr;
+}
+
+void Attention::Impl::run_on_device(const AttentionCall& call, SourceLoc loc) {
+  const runtime::Device* device = nullptr;
+  DeviceLaunch* launch = settled(call, loc, device);
+  if (!launch) launch = &settle(call, *device, loc);
+  launch->launch(call, loc);
+  if (last_ != launch->planned()) last_ = launch->planned();
+  if (last_input_ != launch->input()) last_input_ = launch->input();
   last_scalars_ = call.params;
-  last_device_ = &device;
+  last_device_ = device;
 }
 
 DeviceLaunch& Attention::Impl::settle(const AttentionCall& call, const runtime::Device& device, SourceLoc loc) {
   AttentionShapes shapes = check_call(options_, call, loc);
   check_names(functions(), call, loc);
   check_tables(shapes, &call, loc);
-  if (&choose_target(options_.target, &device, loc) != target_) {
-    throw UserError(loc,
-                    fmt::format("this Attention compiles for {}, and q is on {}", target_->name, device.info().text()),
-                    "make another Attention for that device, with its target");
-  }
+  check_target(*target_, options_.target, device, loc);
   auto input = input_of(shapes, &call);
   auto plan = planned(input);
   last_device_ = &device;
   runtime::OutsideCapture outside;
-  launches_.insert(launches_.begin(), std::make_unique<DeviceLaunch>(key_, plan, input, build(*plan).built, device,
-                                                                     tables_, call, *options_.scale, loc));
+  auto launch =
+      std::make_unique<DeviceLaunch>(plan, input, build(*plan).built, device, tables_, call, *options_.scale, loc);
+  // Memory of a launch that is still running may go: the driver frees it when the work before is done.
+  forget_oldest(launches_, [](const auto& old) { return !old->is_pinned(); });
+  launches_.insert(launches_.begin(), std::move(launch));
   return *launches_.front();
 }
 

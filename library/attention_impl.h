@@ -1,11 +1,13 @@
 // What is behind an Attention: programs traced for it, plans made for shapes, kernels built from plans, launches
-// settled for calls. Everything is kept as long as the Attention lives: captured graphs may replay any of it.
+// settled for calls. What captured graphs may replay is kept as long as the Attention lives: code, and memory that it
+// reads. The rest, which can be made again, is kept for the calls of late.
 #pragma once
 
 #include <array>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include <tessera/library/attention.h>
@@ -48,6 +50,8 @@ struct Attention::Impl {
 
   void run_on_host(const AttentionCall& call, SourceLoc loc);
   void run_on_device(const AttentionCall& call, SourceLoc loc);
+  // The launch that was settled for an earlier call of this form, or null; `device` is where q is.
+  library::DeviceLaunch* settled(const AttentionCall& call, SourceLoc loc, const runtime::Device*& device);
   library::DeviceLaunch& settle(const AttentionCall& call, const runtime::Device& device, SourceLoc loc);
 
   AttentionOptions options_;  // with everything filled in
@@ -58,8 +62,7 @@ struct Attention::Impl {
   std::map<std::string, Kernel> kernels_;                          // by the tiled kernel's text
   std::vector<std::unique_ptr<library::DeviceLaunch>> launches_;   // most recently used first
   library::TableStore tables_;
-  std::vector<library::TableStore::Buffer> keep_;  // what prepare uploaded
-  library::CallKey key_;                           // of the call at hand
+  std::set<library::TableStore::Buffer> keep_;  // what prepare uploaded
   std::shared_ptr<const library::Planned> last_;
   std::shared_ptr<const library::PlanInput> last_input_;  // of the last call, whose plan may have been made for another
   std::vector<mask::NamedScalar> last_scalars_;

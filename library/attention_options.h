@@ -46,6 +46,7 @@ struct NamedTable {
   View data;  // contiguous
 };
 
+// From its first byte to its last an output shares no memory with anything else that the call gives.
 struct AttentionCall {
   View q;                                      // [batch, heads, query_length, head_dim]
   View k;                                      // [batch, kv_heads, key_length, head_dim]

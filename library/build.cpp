@@ -8,22 +8,22 @@
 #include <fmt/format.h>
 
 #include <tessera/library/artifact_text.h>
+#include <tessera/library/build_id.h>
+#include <tessera/library/environment.h>
 
 namespace tessera::library {
 
 namespace {
-
-// Raised when the same tiled kernel would be compiled to something else: part of every key.
-constexpr std::string_view kCompilerVersion = "1";
 
 double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
 runtime::Hash key_of(const BuildRequest& request) {
+  static const std::string compiler = compiler_build_ids();
   return runtime::Hasher()
       .add("kernel")
-      .add(kCompilerVersion)
+      .add(compiler)
       .add(request.text)
       .add(request.target->name)
       .add(to_string(request.schedule))
@@ -91,6 +91,15 @@ Shelf& shelf() {
 }
 
 }  // namespace
+
+BuildRequest request_to_build(const Planned& planned, const backend::Target& target,
+                              const backend::Schedule& schedule) {
+  return {.tiled = &planned.tiled,
+          .text = planned.text,
+          .target = &target,
+          .schedule = backend::resolve(schedule, planned.tiled, target),
+          .line_info = environment().line_info};
+}
 
 std::string_view name_of(Origin origin) {
   switch (origin) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <tessera/backend/compile.h>
+#include <tessera/library/planned.h>
 #include <tessera/runtime/cache.h>
 #include <tessera/runtime/program.h>
 
@@ -20,6 +21,9 @@ struct BuildRequest {
   backend::Schedule schedule;  // resolved
   bool line_info = false;
 };
+
+// As the environment says; what `schedule` leaves open is chosen by the backend.
+BuildRequest request_to_build(const Planned& planned, const backend::Target& target, const backend::Schedule& schedule);
 
 enum class Origin : std::uint8_t { compiled, memory, disk };
 std::string_view name_of(Origin origin);

@@ -1,9 +1,12 @@
 #include <tessera/library/call_arguments.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <tessera/library/view_rules.h>
 
 namespace tessera::library {
 
@@ -61,6 +64,7 @@ void check_names(const std::vector<const mask::Pointwise*>& functions, const Att
       throw UserError(loc, fmt::format("table '{}' is not in the memory that q is in", table.name),
                       "put all data of a call in one memory");
     }
+    check_address("table '" + table.name + "'", table.data, bytes_of(table.data.dtype), loc);
   }
   for (const std::string& name : wanted.tables) {
     if (find_table(call, name)) continue;
@@ -117,7 +121,7 @@ std::vector<ir::Argument> call_arguments(const Planned& planned, const Attention
   std::vector<ir::Argument> arguments;
   for (const ParameterSource& source : planned.sources) {
     switch (source.kind) {
-      case Kind::scale: arguments.emplace_back(scale); break;
+      case Kind::scale: arguments.emplace_back(scale == 0 ? 1 : std::abs(scale)); break;  // its sign is in the queries
       case Kind::named_scalar: arguments.emplace_back(scalar_of(source, call)); break;
       case Kind::captured: arguments.emplace_back(place(source.table)); break;
       case Kind::key_lengths: arguments.emplace_back(key_lengths); break;

@@ -92,7 +92,30 @@ void check_key_lengths(const AttentionCall& call, SourceLoc loc) {
   }
 }
 
+void check_apart(const AttentionCall& call, SourceLoc loc) {
+  const std::optional<Overlap> found = find_overlap(call);
+  if (!found) return;
+  throw UserError(loc, fmt::format("{} is written, and its memory overlaps that of {}", found->output, found->other),
+                  fmt::format("give {} memory of its own", found->output));
+}
+
 }  // namespace
+
+std::optional<Overlap> find_overlap(const AttentionCall& call) {
+  const std::pair<const char*, const View*> outputs[] = {{"lse", &call.lse}, {"o", &call.o}};
+  const std::pair<const char*, const View*> inputs[] = {
+      {"q", &call.q}, {"k", &call.k}, {"v", &call.v}, {"key_lengths", &call.key_lengths}};
+  for (const auto& [name, output] : outputs) {
+    for (const auto& [other, input] : inputs) {
+      if (overlap(*output, *input)) return Overlap{name, other};
+    }
+    for (const NamedTable& table : call.tables) {
+      if (overlap(*output, table.data)) return Overlap{name, table.name.c_str()};
+    }
+  }
+  if (overlap(call.lse, call.o)) return Overlap{"lse", "o"};
+  return std::nullopt;
+}
 
 AttentionOptions resolve(AttentionOptions options, SourceLoc loc) {
   if (options.dtype != DType::f16 && options.dtype != DType::bf16) {
@@ -136,6 +159,7 @@ AttentionShapes check_call(const AttentionOptions& options, const AttentionCall&
   check_output("o", call.o, loc);
   if (given(call.lse)) check_lse(call, loc);
   if (given(call.key_lengths)) check_key_lengths(call, loc);
+  check_apart(call, loc);
   return check_shapes({.batch = call.q.shape[0],
                        .heads = call.q.shape[1],
                        .kv_heads = call.k.shape[1],

@@ -1,8 +1,12 @@
 #include <tessera/library/device_launch.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include <tessera/library/check_call.h>
 #include <tessera/library/devices.h>
+#include <tessera/library/view_rules.h>
+#include <tessera/runtime/stream.h>
 
 namespace tessera::library {
 
@@ -10,22 +14,16 @@ namespace {
 
 using Kind = ParameterSource::Kind;
 
-void append(const View& view, CallKey& key) {
-  key.push_back(static_cast<std::int64_t>(view.shape.size()));
-  key.insert(key.end(), view.shape.begin(), view.shape.end());
-  key.insert(key.end(), view.strides.begin(), view.strides.end());
-}
-
-bool changes_address(Kind kind) {
+bool has_address(Kind kind) {
   switch (kind) {
     case Kind::q:
     case Kind::k:
     case Kind::v:
     case Kind::o:
     case Kind::lse:
+    case Kind::key_lengths:
     case Kind::named_table: return true;
     case Kind::scale:
-    case Kind::key_lengths:
     case Kind::argument:
     case Kind::captured:
     case Kind::named_scalar: return false;
@@ -33,39 +31,53 @@ bool changes_address(Kind kind) {
   return false;
 }
 
+bool is_read_in_units(Kind kind) { return kind == Kind::q || kind == Kind::k || kind == Kind::v || kind == Kind::o; }
+
+bool fits(DType dtype, double value) {
+  return dtype != DType::i32 || (std::floor(value) == value && value >= -0x1p31 && value < 0x1p31);
+}
+
+bool same_scalars(const std::vector<mask::NamedScalar>& a, const std::vector<mask::NamedScalar>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const mask::NamedScalar& x, const mask::NamedScalar& y) {
+    return x.name == y.name && x.value == y.value;
+  });
+}
+
 }  // namespace
 
-void make_key(const AttentionCall& call, CallKey& key) {
-  key.clear();
-  for (const View* view : {&call.q, &call.k, &call.v, &call.o, &call.lse, &call.key_lengths}) append(*view, key);
-  key.push_back(static_cast<std::int64_t>(call.key_lengths.memory));
-  for (const NamedTable& table : call.tables) append(table.data, key);
-}
-
-void append_contents(const AttentionCall& call, CallKey& key) {
-  if (call.key_lengths.data == nullptr || call.key_lengths.memory != Memory::host) return;
-  auto lengths = static_cast<const std::int32_t*>(call.key_lengths.data);
-  key.insert(key.end(), lengths, lengths + call.key_lengths.elements());
-}
-
-DeviceLaunch::DeviceLaunch(CallKey key, std::shared_ptr<const Planned> planned, std::shared_ptr<const PlanInput> input,
+DeviceLaunch::DeviceLaunch(std::shared_ptr<const Planned> planned, std::shared_ptr<const PlanInput> input,
                            std::shared_ptr<const Built> built, const runtime::Device& device, TableStore& tables,
                            const AttentionCall& call, double scale, SourceLoc loc)
-    : key_(std::move(key)),
+    : key_(call),
       planned_(std::move(planned)),
       input_(std::move(input)),
       built_(std::move(built)),
       device_(device),
       function_(built_->program.on(device)),
-      scalars_(call.params) {
+      scalars_(call.params),
+      last_q_(call.q.data) {
   const runtime::ScopedContext current(device);  // tensor maps are encoded in it
-  for (const ParameterSource& source : planned_->sources) {
-    if (changes_address(source.kind)) check_on_device(source.name, tensor_of(source, call), device, loc);
+  const View lengths = place_key_lengths(call);
+  list_moving();
+  for (const Moving& moving : addresses_) {
+    check_on_device(moving.source->name, view_of(moving, call), device, loc);
   }
   auto place_table = [&](const std::shared_ptr<const mask::TableData>& table) { return place(table, tables); };
-  auto arguments = call_arguments(*planned_, call, scale, place_key_lengths(call), place_table);
+  auto arguments = call_arguments(*planned_, call, scale, lengths, place_table);
   ir::Binding binding = ir::bind(planned_->tiled, std::move(arguments));
   image_ = std::make_unique<LaunchImage>(built_->artifact, planned_->tiled, binding, device.zeros());
+  shape_.grid[0] = image_->programs();
+  shape_.block[0] = built_->artifact.threads;
+  shape_.shared_bytes = built_->artifact.shared_bytes;
+}
+
+void DeviceLaunch::list_moving() {
+  for (std::size_t i = 0; i < planned_->sources.size(); ++i) {
+    const ParameterSource& source = planned_->sources[i];
+    const Moving moving{static_cast<int>(i), source.kind, &source};
+    if (source.kind == Kind::named_scalar) values_.push_back(moving);
+    if (has_address(source.kind) && !(source.kind == Kind::key_lengths && key_lengths_)) addresses_.push_back(moving);
+  }
 }
 
 View DeviceLaunch::place(const std::shared_ptr<const mask::TableData>& table, TableStore& tables) {
@@ -81,33 +93,61 @@ View DeviceLaunch::place_key_lengths(const AttentionCall& call) {
   return View::contiguous(key_lengths_->data(), DType::i32, call.key_lengths.shape, Memory::device);
 }
 
-bool DeviceLaunch::serves(const CallKey& key, const runtime::Device& device, const AttentionCall& call) const {
-  if (key != key_ || !(device == device_)) return false;
-  if (!planned_->list) return true;
-  return std::equal(
-      call.params.begin(), call.params.end(), scalars_.begin(), scalars_.end(),
-      [](const mask::NamedScalar& a, const mask::NamedScalar& b) { return a.name == b.name && a.value == b.value; });
+// Without a look at the source, whose name is seldom needed.
+const View& DeviceLaunch::view_of(const Moving& moving, const AttentionCall& call) {
+  switch (moving.kind) {
+    case Kind::q: return call.q;
+    case Kind::k: return call.k;
+    case Kind::v: return call.v;
+    case Kind::o: return call.o;
+    case Kind::lse: return call.lse;
+    default: return tensor_of(*moving.source, call);
+  }
 }
 
-void DeviceLaunch::launch(const AttentionCall& call) {
-  if (image_->programs() == 0) return;
-  const runtime::ScopedContext current(device_);
-  for (std::size_t i = 0; i < planned_->sources.size(); ++i) {
-    const ParameterSource& source = planned_->sources[i];
-    auto param = static_cast<int>(i);
-    if (changes_address(source.kind)) {
-      image_->set_pointer(param, tensor_of(source, call).data);
-    } else if (source.kind == Kind::key_lengths && !key_lengths_) {
-      image_->set_pointer(param, call.key_lengths.data);
-    } else if (source.kind == Kind::named_scalar) {
-      image_->set_scalar(param, scalar_of(source, call));
-    }
+bool DeviceLaunch::serves(const AttentionCall& call) const {
+  if (!key_.matches(call)) return false;
+  if (!same_scalars(call.params, scalars_) && !planned_->serves_scalars(call.params)) return false;
+  bool moved = false;
+  for (const Moving& moving : addresses_) {
+    const View& view = view_of(moving, call);
+    if (image_->holds(moving.param, view.data)) continue;
+    if (!is_addressable(view, is_read_in_units(moving.kind))) return false;
+    moved = true;
   }
-  runtime::LaunchShape shape;
-  shape.grid[0] = image_->programs();
-  shape.block[0] = built_->artifact.threads;
-  shape.shared_bytes = built_->artifact.shared_bytes;
-  function_.launch(shape, image_->parameters(), static_cast<runtime::cu::Stream>(call.stream));
+  if (moved && find_overlap(call)) return false;
+  return std::all_of(values_.begin(), values_.end(), [&](const Moving& moving) {
+    return fits(planned_->tiled.params[static_cast<std::size_t>(moving.param)].dtype, scalar_of(*moving.source, call));
+  });
+}
+
+bool DeviceLaunch::moves(const AttentionCall& call) const {
+  return std::any_of(addresses_.begin(), addresses_.end(),
+                     [&](const Moving& moving) { return !image_->holds(moving.param, view_of(moving, call).data); });
+}
+
+void DeviceLaunch::move_addresses(const AttentionCall& call, SourceLoc loc) {
+  for (const Moving& moving : addresses_) {
+    const View& view = view_of(moving, call);
+    if (image_->holds(moving.param, view.data)) continue;
+    if (moving.kind != Kind::q) check_on_device(moving.source->name, view, device_, loc);  // q gave the device
+    image_->set_pointer(moving.param, view.data);
+  }
+  last_q_ = call.q.data;
+}
+
+void DeviceLaunch::launch(const AttentionCall& call, SourceLoc loc) {
+  if (image_->programs() == 0) return;
+  const auto stream = static_cast<runtime::cu::Stream>(call.stream);
+  const bool asks = owns_memory() && !pinned_;
+  if (const bool moving = moves(call); moving || asks) {
+    const runtime::ScopedContext current(device_);  // tensor maps are encoded in it, the null stream belongs to it
+    if (moving) move_addresses(call, loc);
+    if (asks) pinned_ = runtime::may_be_capturing(stream);
+  }
+  for (std::size_t i = 0; i < scalars_.size(); ++i) scalars_[i].value = call.params[i].value;
+  for (const Moving& moving : values_) image_->set_scalar(moving.param, scalar_of(*moving.source, call));
+  function_.launch(shape_, image_->parameters(), stream);
 }
 
 }  // namespace tessera::library

@@ -1,6 +1,6 @@
-// A call on a GPU with everything settled but the addresses and the scalars: what the second call with the same shapes
-// reuses. A launch replaces addresses in the parameters it holds and enqueues; nothing is allocated, copied or waited
-// for.
+// A call on a GPU with everything settled but the addresses and the scalars: what the next call of the same form
+// reuses. A launch replaces what changed in the parameters it holds and enqueues; nothing is allocated, copied or
+// waited for. Not thread-safe: the parameters belong to whoever holds the Attention's lock.
 #pragma once
 
 #include <memory>
@@ -8,35 +8,49 @@
 
 #include <tessera/library/build.h>
 #include <tessera/library/call_arguments.h>
+#include <tessera/library/call_key.h>
 #include <tessera/library/launch.h>
 
 namespace tessera::library {
 
-// Everything of a call that its launch depends on except addresses, as numbers: shapes, strides, and what a list was
-// made for.
-using CallKey = std::vector<std::int64_t>;
-void make_key(const AttentionCall& call, CallKey& key);         // shapes and strides; reuses the vector's memory
-void append_contents(const AttentionCall& call, CallKey& key);  // key lengths that the host knows
-
 class DeviceLaunch {
  public:
   // Loads the kernel and uploads tables. UserErrors: memory that is not on `device`, too little memory.
-  DeviceLaunch(CallKey key, std::shared_ptr<const Planned> planned, std::shared_ptr<const PlanInput> input,
+  DeviceLaunch(std::shared_ptr<const Planned> planned, std::shared_ptr<const PlanInput> input,
                std::shared_ptr<const Built> built, const runtime::Device& device, TableStore& tables,
                const AttentionCall& call, double scale, SourceLoc loc);
 
-  // Whether a call with this key on this device is the same but for addresses and the scalars that a kernel can be
-  // given.
-  bool serves(const CallKey& key, const runtime::Device& device, const AttentionCall& call) const;
+  // Whether the call differs in nothing but addresses that kernels can use and scalars that this kernel can be given.
+  // What would have to be refused is never served: the checks of a first call find the words for it.
+  bool serves(const AttentionCall& call) const;
 
-  void launch(const AttentionCall& call);
+  // The device of a call with q at this address is known without asking the driver.
+  bool last_read(const void* q) const { return q == last_q_; }
 
+  // Asks the driver about addresses that changed; UserErrors name those that are not on the device.
+  void launch(const AttentionCall& call, SourceLoc loc);
+
+  // Whether a captured graph may yet read memory that would be freed with this.
+  bool is_pinned() const { return pinned_; }
+
+  const runtime::Device& device() const { return device_; }
   const std::shared_ptr<const Planned>& planned() const { return planned_; }
   const std::shared_ptr<const PlanInput>& input() const { return input_; }
 
  private:
+  struct Moving {  // a parameter that may change from call to call
+    int param;
+    ParameterSource::Kind kind;
+    const ParameterSource* source;
+  };
+  static const View& view_of(const Moving& moving, const AttentionCall& call);
+
   View place(const std::shared_ptr<const mask::TableData>& table, TableStore& tables);
   View place_key_lengths(const AttentionCall& call);
+  void list_moving();
+  bool moves(const AttentionCall& call) const;
+  void move_addresses(const AttentionCall& call, SourceLoc loc);
+  bool owns_memory() const { return key_lengths_ != nullptr || !buffers_.empty(); }
 
   CallKey key_;
   std::shared_ptr<const Planned> planned_;
@@ -44,9 +58,13 @@ class DeviceLaunch {
   std::shared_ptr<const Built> built_;
   const runtime::Device& device_;
   const runtime::Function& function_;
-  std::vector<TableStore::Buffer> buffers_;             // alive as long as a captured launch may be replayed
+  std::vector<TableStore::Buffer> buffers_;
   std::unique_ptr<runtime::DeviceBuffer> key_lengths_;  // of lengths that the call has in host memory
-  std::vector<mask::NamedScalar> scalars_;              // what a list was made for
+  std::vector<mask::NamedScalar> scalars_;              // of the last call: the plan is right for them
+  std::vector<Moving> addresses_, values_;
+  const void* last_q_;
+  bool pinned_ = false;
+  runtime::LaunchShape shape_;
   std::unique_ptr<LaunchImage> image_;
 };
 

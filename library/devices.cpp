@@ -104,4 +104,12 @@ const backend::Target& choose_target(const std::string& name, const runtime::Dev
   throw InternalError("no target is supported");
 }
 
+void check_target(const backend::Target& target, const std::string& name, const runtime::Device& device,
+                  SourceLoc loc) {
+  if (&choose_target(name, &device, loc) == &target) return;
+  throw UserError(loc,
+                  fmt::format("kernels are compiled for {}, and the call is on {}", target.name, device.info().text()),
+                  "make another Attention or Program for that device, with its target");
+}
+
 }  // namespace tessera::library

@@ -23,4 +23,7 @@ void check_on_device(const std::string& name, const View& view, const runtime::D
 // UserErrors: no such target; a device that is too old for any; a named target that the device does not run.
 const backend::Target& choose_target(const std::string& name, const runtime::Device* device, SourceLoc loc);
 
+// That `device` runs what was compiled for `target`, the choice for `name` when there was no call yet.
+void check_target(const backend::Target& target, const std::string& name, const runtime::Device& device, SourceLoc loc);
+
 }  // namespace tessera::library

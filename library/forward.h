@@ -2,7 +2,8 @@
 // the scores of a query tile exist one key tile at a time.
 //
 // A row that sees no key has O = 0 and LSE = -inf: its maximum stays at `lowest` and its sum at 0, and no -inf is ever
-// subtracted from another. Exponentials are base 2; without scores the factor log2(e) joins the scale.
+// subtracted from another. Exponentials are base 2. Scores stay in their own unit until the exponential, where the
+// conversion is one fused multiply-add; the row maximum is converted alone, which the unit's being positive allows.
 #pragma once
 
 #include <tessera/dsl/lang/lang.h>
@@ -19,30 +20,31 @@ template <class Stage, DType T>
 struct ForwardArgs {
   TESSERA_STRUCT(ForwardArgs, (In<Stage, T, Query, Depth>, q), (In<Stage, T, Key, Depth>, k),
                  (In<Stage, T, Key, Value>, v), (Out<Stage, T, Query, Value>, o),
-                 (Optional<Out<Stage, f32, Query>>, lse),  // natural logarithm
-                 (Scalar<Stage, f32>, scale),
+                 (Optional<Out<Stage, f32, Query>>, lse),          // natural logarithm
+                 (Scalar<Stage, f32>, scale),                      // > 0
                  (Optional<Lookup<Stage, i32, 1>>, key_lengths));  // keys that exist, per batch
 };
 
 struct ForwardOptions {
   bool lse = false;
   bool key_lengths = false;
+  int query_factor = 1;  // of the queries: -1 or 0 where the scale is not positive, which then is its size, or 1
 };
 
 inline const auto forward =
     kernel("forward", grid<Query, Head, Batch>,
            []<DType T>(ForwardArgs<traced, T> a, Mask mask, Scores scores, ForwardOptions options) {
              Tile<T, Query, Depth> q = load(a.q);
+             if (options.query_factor != 1) q = cast<T>(cast<f32>(q) * options.query_factor);
              UpTo keys = options.key_lengths ? up_to(a.key_lengths[index<Batch>()]) : up_to();
+             Tile<f32> unit = scores.empty() ? let(a.scale * log2e) : Tile<f32>(log2e);  // of the scores below, in log2
 
              auto end = over<Key>(mask, keys, OnlineSoftmax{lowest, 0, 0}, [&](KeyTile t, OnlineSoftmax s) {
                Tile<f32, Query, Key> raw = dot(q, load(a.k, t));
-               Tile<f32, Query, Key> score =
-                   scores.empty() ? let(raw * (a.scale * log2e)) : let(apply(scores, t, raw * a.scale) * log2e);
-               Tile<f32, Query, Key> x = where(t.allowed, score, -inf);
-               Tile<f32, Query> m = max(s.row_max, reduce_max<Key>(x));
+               Tile<f32, Query, Key> x = where(t.allowed, scores.empty() ? raw : apply(scores, t, raw * a.scale), -inf);
+               Tile<f32, Query> m = max(s.row_max, reduce_max<Key>(x) * unit);
                Tile<f32, Query> r = exp2(s.row_max - m);
-               Tile<f32, Query, Key> p = exp2(x - m);
+               Tile<f32, Query, Key> p = exp2(x * unit - m);
                return OnlineSoftmax{m, s.row_sum * r + reduce_sum<Key>(p), s.acc * r + dot(cast<T>(p), load(a.v, t))};
              });
 

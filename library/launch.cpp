@@ -41,6 +41,8 @@ std::uint32_t scalar_bits(DType dtype, double value) {
   return bits;
 }
 
+constexpr char kNothing = 0;  // an address that no tensor has
+
 const View& view_of(const ir::Binding& binding, int param) {
   return std::get<View>(binding.arguments[static_cast<std::size_t>(param)]);
 }
@@ -57,6 +59,9 @@ LaunchImage::LaunchImage(const backend::Artifact& artifact, const ir::Kernel& ke
   maps_.reserve(maps);  // addresses_ point into both
   words_.reserve(artifact.slots.size());
   current_.resize(kernel.params.size(), nullptr);
+  for (std::size_t param = 0; param < kernel.params.size(); ++param) {
+    if (const View* view = std::get_if<View>(&binding.arguments[param])) current_[param] = view->data;
+  }
   if (programs_ == 0) return;
   for (const Slot& slot : artifact.slots) fill(slot, kernel, binding);
 }
@@ -118,11 +123,10 @@ void LaunchImage::fill_tensor_map(const Slot& slot, const ir::Kernel& kernel, co
   }
   views_.push_back(map);
   addresses_.push_back(&maps_.back());
-  current_[static_cast<std::size_t>(slot.param)] = view.data;
 }
 
 void LaunchImage::set_pointer(int param, const void* data) {
-  if (current_[static_cast<std::size_t>(param)] == data) return;
+  current_[static_cast<std::size_t>(param)] = &kNothing;  // until all its places are written: encoding may fail
   for (const Place& place : pointers_) {
     if (place.param != param) continue;
     auto address = reinterpret_cast<std::uint64_t>(data);

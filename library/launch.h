@@ -19,7 +19,8 @@ class LaunchImage {
               std::uint64_t zeros);
   LaunchImage(const LaunchImage&) = delete;
 
-  void set_pointer(int param, const void* data);  // nothing to do when it is the same as before
+  bool holds(int param, const void* data) const { return current_[static_cast<std::size_t>(param)] == data; }
+  void set_pointer(int param, const void* data);  // of device memory; where it has tensor maps, they are encoded anew
   void set_scalar(int param, double value);
 
   std::int64_t programs() const { return programs_; }  // blocks of the launch; 0: nothing to compute

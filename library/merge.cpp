@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include <tessera/dsl/ir/interpret.h>
+#include <tessera/library/devices.h>
 #include <tessera/library/program.h>
 #include <tessera/library/view_rules.h>
+#include <tessera/runtime/memory.h>
 
 namespace tessera {
 
@@ -47,7 +49,7 @@ std::int64_t offset(const View& view, std::initializer_list<std::int64_t> index)
   return at;
 }
 
-// One row in f64. `column` holds the row of the result until all parts have been read: the result may be one of them.
+// One row in f64. `column` holds the row of the result until all parts have been added.
 void merge_row(const std::vector<Partial>& parts, const Partial& out, std::int64_t b, std::int64_t h, std::int64_t q,
                std::vector<double>& column) {
   auto lse_of = [&](const Partial& part) {
@@ -114,6 +116,36 @@ void merge_pair(const Partial& left, const Partial& right, const Partial& out, v
   program.call({left.o, left.lse, right.o, right.lse, out.o, out.lse}, stream, loc);
 }
 
+// By turns into the result and into memory of our own, so that no kernel writes what it reads, and the last writes the
+// result. That memory is the stream's: a captured merge takes it along.
+void merge_on_device(const std::vector<Partial>& parts, const Partial& out, void* stream, SourceLoc loc) {
+  if (parts.size() == 2 || out.o.elements() == 0) return merge_pair(parts[0], parts[1], out, stream, loc);
+  const runtime::Device& device = library::device_of("the result's o", out.o, loc);
+  const auto cu_stream = static_cast<runtime::cu::Stream>(stream);
+  const runtime::DeviceBuffer o(device, out.o.elements() * bytes_of(out.o.dtype), cu_stream);
+  const runtime::DeviceBuffer lse(device, out.lse.elements() * bytes_of(DType::f32), cu_stream);
+  const Partial between{View::contiguous(o.data(), out.o.dtype, out.o.shape, Memory::device),
+                        View::contiguous(lse.data(), DType::f32, out.lse.shape, Memory::device)};
+  Partial sum = parts[0];
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const Partial& next = (parts.size() - i) % 2 == 1 ? out : between;
+    merge_pair(sum, parts[i], next, stream, loc);
+    sum = next;
+  }
+}
+
+void check_apart(const Partial& part, std::size_t index, const Partial& out, SourceLoc loc) {
+  for (const auto& [name, output] : {std::pair{"o", &out.o}, {"lse", &out.lse}}) {
+    for (const auto& [other, input] : {std::pair{"o", &part.o}, {"lse", &part.lse}}) {
+      if (!library::overlap(*output, *input)) continue;
+      throw UserError(
+          loc,
+          fmt::format("the result's {} is written, and its memory overlaps that of part {}.{}", name, index, other),
+          "give the result memory of its own");
+    }
+  }
+}
+
 }  // namespace
 
 void merge(const std::vector<Partial>& parts, const Partial& out, void* stream, SourceLoc loc) {
@@ -126,13 +158,12 @@ void merge(const std::vector<Partial>& parts, const Partial& out, void* stream, 
   library::check_output("the result's o", out.o, loc);
   library::check_output("the result's lse", out.lse, loc);
   for (std::size_t i = 0; i < parts.size(); ++i) check_part(fmt::format("part {}", i), parts[i], out, loc);
+  for (std::size_t i = 0; i < parts.size(); ++i) check_apart(parts[i], i, out, loc);
+  if (library::overlap(out.lse, out.o))
+    throw UserError(loc, "the result's lse is written, and its memory overlaps that of the result's o",
+                    "give each memory of its own");
   if (out.o.memory == Memory::host) return merge_on_host(parts, out);
-  std::vector<Partial> queue = parts;  // the one that the result overwrites is read first
-  for (Partial& part : queue) {
-    if (part.o.data == out.o.data) std::swap(part, queue.front());
-  }
-  merge_pair(queue[0], queue[1], out, stream, loc);
-  for (std::size_t i = 2; i < queue.size(); ++i) merge_pair(out, queue[i], out, stream, loc);
+  merge_on_device(parts, out, stream, loc);
 }
 
 }  // namespace tessera

@@ -17,7 +17,8 @@ struct Partial {
   View lse;  // f32 [batch, heads, queries]
 };
 
-// `out` may be one of the parts. Parts of device memory are merged on `stream`, two at a time.
+// `out` overlaps none of the parts. Parts of device memory are merged on `stream`, two at a time; of three or more, the
+// sums on the way are in memory that is allocated in stream order.
 TESSERA_API void merge(const std::vector<Partial>& parts, const Partial& out, void* stream = nullptr,
                        SourceLoc loc = SourceLoc::here());
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,8 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-Traced trace(const AttentionOptions& options, const ForwardOptions& forward_options) {
+Traced trace(const AttentionOptions& options, ForwardOptions forward_options) {
+  if (*options.scale <= 0) forward_options.query_factor = *options.scale < 0 ? -1 : 0;
   return options.dtype == DType::f16 ? forward.trace<f16>(options.mask, options.scores, forward_options)
                                      : forward.trace<bf16>(options.mask, options.scores, forward_options);
 }
@@ -164,13 +166,23 @@ TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bo
   return result;
 }
 
-bool Planned::serves(const PlanInput& call) const {
-  auto same_scalars = [&] {
-    return std::equal(
-        call.scalars.begin(), call.scalars.end(), input.scalars.begin(), input.scalars.end(),
-        [](const mask::NamedScalar& a, const mask::NamedScalar& b) { return a.name == b.name && a.value == b.value; });
+bool Planned::serves_scalars(const std::vector<mask::NamedScalar>& scalars) const {
+  const std::vector<mask::NamedScalar>& own = input.scalars;
+  const auto same = [](const mask::NamedScalar& a, const mask::NamedScalar& b) {
+    return a.name == b.name && a.value == b.value;
   };
-  return call.shapes == input.shapes && (!list || (same_scalars() && call.key_lengths == input.key_lengths));
+  if (std::equal(scalars.begin(), scalars.end(), own.begin(), own.end(), same)) return true;
+  if (list) return false;
+  const auto small = [&](const mask::NamedScalar& scalar) { return std::fabs(scalar.value) <= room; };
+  if (!mask || std::all_of(scalars.begin(), scalars.end(), small)) return true;
+  PlanInput call = input;
+  call.scalars = scalars;
+  return mask::spans_hold(*mask, request_of(call));
+}
+
+bool Planned::serves(const PlanInput& call) const {
+  return call.shapes == input.shapes && (!list || call.key_lengths == input.key_lengths) &&
+         serves_scalars(call.scalars);
 }
 
 std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input) {
@@ -179,6 +191,12 @@ std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanIn
   mask::Plan& plan = planned->plan;
   if (program.mask) plan = mask::make_plan(*program.mask, request_of(input));
   planned->list = is_list(plan);
+  if (program.mask && !planned->list) {
+    PlanInput defaults = input;
+    defaults.scalars.clear();
+    planned->mask = *program.mask;
+    planned->room = mask::scalar_room(*program.mask, request_of(defaults));
+  }
   if (planned->list && program.bounded && input.key_lengths.empty()) make_all_partial(plan);
   const ir::Kernel& traced = program.traced.kernel;
   planned->tiled = passes::simplify(passes::tile_by_mask(traced, program.mask ? &plan : nullptr, program.tiling));

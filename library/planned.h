@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,9 +66,15 @@ struct Planned {
   std::vector<ParameterSource> sources;  // one a parameter of `tiled`
   bool list = false;                     // the plan reads a list
   double trace_ms = 0, plan_ms = 0;
+  std::optional<mask::Pointwise> mask;  // of the program
+  double room = -1;                     // mask::scalar_room of a plan of spans, for scalars at their defaults
 
   // Whether a call may use this: same shapes and, where the plan depends on them, same scalars and key lengths.
   bool serves(const PlanInput& call) const;
+
+  // Whether a call of the same shapes may have these scalars. A list is made for the scalars of its call; spans hold
+  // for any that keep sums within i32. Allocates nothing where the scalars are those of the plan or small.
+  bool serves_scalars(const std::vector<mask::NamedScalar>& scalars) const;
 };
 
 std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input);

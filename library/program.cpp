@@ -23,6 +23,8 @@ using namespace library;
 
 namespace {
 
+constexpr std::size_t kPlansKept = 256;  // programs that are called with ever new lengths must not grow for ever
+
 passes::Tiling tiling_of(const ProgramOptions& options) {
   passes::Tiling tiling;
   for (const AxisTile& tile : options.tiles) tiling.tiles.push_back({ir::Axis::named(tile.axis), tile.extent});
@@ -70,15 +72,7 @@ struct Program::Impl {
   std::set<TableStore::Buffer> keep;  // as long as a captured launch may be replayed
   std::shared_ptr<const Planned> last;
 
-  BuildRequest request(const Planned& planned) const {
-    BuildRequest request;
-    request.tiled = &planned.tiled;
-    request.text = planned.text;
-    request.target = target;
-    request.schedule = backend::resolve(options.schedule, planned.tiled, *target);
-    request.line_info = environment().line_info;
-    return request;
-  }
+  BuildRequest request(const Planned& planned) const { return request_to_build(planned, *target, options.schedule); }
 
   const Built& build(const Planned& planned) {
     auto& place = built[planned.text];
@@ -114,9 +108,9 @@ struct Program::Impl {
   const Planned& plan(const std::vector<ir::Argument>& arguments) {
     PlanInput input = input_of(ir::bind(program.traced.kernel, arguments));
     auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) { return plan->serves(input); });
-    if (found == plans.end()) found = plans.insert(plans.end(), make_planned(program, std::move(input)));
-    last = *found;
-    return *last;
+    if (found != plans.end()) return *(last = *found);
+    if (plans.size() == kPlansKept) plans.erase(plans.begin());
+    return *(last = plans.emplace_back(make_planned(program, std::move(input))));
   }
 
   ir::Binding bind(const Planned& planned, const std::vector<ir::Argument>& given, const PlaceTable& place) const {
@@ -136,6 +130,7 @@ struct Program::Impl {
   void run_on_device(const Planned& planned, const std::vector<ir::Argument>& given, const View& first, void* stream,
                      SourceLoc loc) {
     const runtime::Device& device = device_of("the first argument", first, loc);
+    check_target(*target, options.target, device, loc);
     const runtime::ScopedContext current(device);  // tensor maps are encoded in it
     runtime::OutsideCapture outside;
     auto place = [&](const std::shared_ptr<const mask::TableData>& table) {

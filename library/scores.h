@@ -2,6 +2,9 @@
 // gives the score that is used; several are applied from left to right. Write your own as a lambda:
 //
 //   Score near = [](ScoreValue s, Position q, Position k) { return s - 0.1f * cast<f32>(abs(q - k)); };
+//
+// Where the running maximum starts, at -1e30 in units of log2, scores end: a score below -6.9e29 counts as masked, as
+// one of -inf does, and a row with no other scores as one that sees no key.
 #pragma once
 
 #include <string>

@@ -20,6 +20,25 @@ void check_null(const std::string& name, const View& view, SourceLoc loc) {
   }
 }
 
+struct ByteRange {
+  std::uintptr_t begin, end;
+};
+
+ByteRange range_of(const View& view) {
+  std::int64_t before = 0, after = 1;  // elements, of the one at `data`
+  for (std::size_t dim = 0; dim < view.shape.size(); ++dim) {
+    const std::int64_t reach = (view.shape[dim] - 1) * view.strides[dim];
+    (reach < 0 ? before : after) += reach;
+  }
+  const auto data = reinterpret_cast<std::uintptr_t>(view.data);
+  const std::int64_t size = bytes_of(view.dtype);
+  return {data + static_cast<std::uintptr_t>(before * size), data + static_cast<std::uintptr_t>(after * size)};
+}
+
+std::int64_t past_multiple(const View& view, std::int64_t unit) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(unit));
+}
+
 }  // namespace
 
 std::string shape_text(const View& view) { return fmt::format("[{}]", fmt::join(view.shape, ", ")); }
@@ -40,22 +59,26 @@ void check_view(const std::string& name, const View& view, DType dtype, std::siz
     if (extent < 0)
       throw UserError(loc, fmt::format("{} has the shape {}", name, shape_text(view)), "give sizes of 0 or more");
   }
-  check_null(name, view, loc);
+  check_address(name, view, bytes_of(dtype), loc);
 }
 
-void check_address(const char* name, const View& view, SourceLoc loc) {
-  auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % kUnit);
-  if (view.data != nullptr && past == 0) return;
-  if (view.elements() == 0) return;
+void check_address(const std::string& name, const View& view, std::int64_t unit, SourceLoc loc) {
   check_null(name, view, loc);
-  throw UserError(loc, fmt::format("{} starts {} bytes past a multiple of 16", name, past),
-                  fmt::format("start it at a multiple of {} elements of a 16-byte aligned allocation",
-                              kUnit / bytes_of(view.dtype)));
+  const std::int64_t past = past_multiple(view, unit), elements = unit / bytes_of(view.dtype);
+  if (past == 0 || view.elements() == 0) return;
+  throw UserError(loc, fmt::format("{} starts {} bytes past a multiple of {}", name, past, unit),
+                  fmt::format("start it at a multiple of {} element{} of a 16-byte aligned allocation", elements,
+                              elements == 1 ? "" : "s"));
+}
+
+bool is_addressable(const View& view, bool units) {
+  if (view.data != nullptr && past_multiple(view, units ? kUnit : bytes_of(view.dtype)) == 0) return true;
+  return view.elements() == 0;
 }
 
 void check_alignment(const std::string& name, const View& view, SourceLoc loc) {
   if (view.elements() == 0) return;
-  check_address(name.c_str(), view, loc);
+  check_address(name, view, kUnit, loc);
   std::int64_t bytes = bytes_of(view.dtype), elements = kUnit / bytes;
   std::size_t last = view.shape.size() - 1;
   if (view.shape[last] > 1 && view.strides[last] != 1) {
@@ -75,6 +98,12 @@ void check_alignment(const std::string& name, const View& view, SourceLoc loc) {
                       fmt::format("pad its rows to a multiple of {} elements", elements));
     }
   }
+}
+
+bool overlap(const View& a, const View& b) {
+  if (a.memory != b.memory || !a.data || !b.data || a.elements() == 0 || b.elements() == 0) return false;
+  const ByteRange x = range_of(a), y = range_of(b);
+  return x.begin < y.end && y.begin < x.end;
 }
 
 void check_output(const std::string& name, const View& view, SourceLoc loc) {

@@ -15,11 +15,18 @@ void check_view(const std::string& name, const View& view, DType dtype, std::siz
 // Rows that are read in 16-byte units: address and strides are multiples of it, the last dim has stride 1.
 void check_alignment(const std::string& name, const View& view, SourceLoc loc);
 
-// The part of both checks above that a call with known shapes has left.
-void check_address(const char* name, const View& view, SourceLoc loc);
+// That the view has memory, and that it starts at a multiple of `unit` bytes. A view without elements may be anywhere.
+void check_address(const std::string& name, const View& view, std::int64_t unit, SourceLoc loc);
+
+// Whether kernels could use the view's address: what the checks say about addresses, as an answer. `units`: it is read
+// in units of 16 bytes, else an element at a time.
+bool is_addressable(const View& view, bool units);
 
 // Elements of an output must be different places: no stride 0 and no overlap between dims.
 void check_output(const std::string& name, const View& view, SourceLoc loc);
+
+// Whether some byte lies between the first and the last element of both, in one memory.
+bool overlap(const View& a, const View& b);
 
 std::string shape_text(const View& view);  // "[2, 8, 512, 64]"
 

@@ -84,7 +84,8 @@ Module Module::load(const Device& device, const Image& image) {
 
 Function Module::function(const std::string& name) const { return Function(*this, name); }
 
-Function::Function(Module module, std::string name) : module_(std::move(module)), name_(std::move(name)) {
+Function::Function(Module module, std::string name)
+    : module_(std::move(module)), name_(std::move(name)), context_(module_.device().context()) {
   ScopedContext current(device());
   OutsideCapture outside;
   const auto& call = driver().module_get_function;
@@ -114,7 +115,7 @@ void Function::launch(const LaunchShape& shape, void* const* parameters, cu::Str
                             name_, x, y, z, max_grid_x, max_grid_yz, max_grid_yz),
                 "split the work into several launches");
   }
-  ScopedContext current(device());
+  ScopedContext current(context_);
   const auto& call = driver().launch_kernel;
   const cu::Result result =
       call.status(handle_, static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z),

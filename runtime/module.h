@@ -74,6 +74,7 @@ class Function {
   Module module_;
   std::string name_;
   cu::Function handle_ = nullptr;
+  cu::Context context_ = nullptr;  // the device's, at hand for launches
   FunctionAttributes attributes_;
 };
 

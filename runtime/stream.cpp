@@ -39,6 +39,12 @@ bool is_capturing(cu::Stream stream) {
   return status != cu::CaptureStatus::none;
 }
 
+bool may_be_capturing(cu::Stream stream) {
+  cu::CaptureStatus status = cu::CaptureStatus::none;
+  const bool known = driver().stream_is_capturing.status(stream, &status) == cu::Result::success;
+  return !known || status != cu::CaptureStatus::none;
+}
+
 Event::Event(const Device& device) : device_(device) {
   ScopedContext current(device_);
   driver().event_create(&handle_, 0);

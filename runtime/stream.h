@@ -31,6 +31,9 @@ class Stream {
 // another stream is captured in global mode.
 bool is_capturing(cu::Stream stream);
 
+// The same, but true where the driver can't say.
+bool may_be_capturing(cu::Stream stream);
+
 // A point in a stream's work.
 class Event {
  public:

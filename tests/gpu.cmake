@@ -6,5 +6,6 @@ tessera_test(gpu_contracts gpu
              SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/patterns.cpp gpu/contracts_test.cpp
              DEPENDS attention_case tessera_runtime)
 tessera_test(gpu_programs gpu
-             SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/programs_test.cpp
+             SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/programs_test.cpp gpu/ops_test.cpp
+                     backend/block_programs.cpp backend/op_programs.cpp backend/placed_runs.cpp
              DEPENDS attention_case tessera_runtime)

@@ -20,19 +20,25 @@ if(TESSERA_SANITIZE)
   return()
 endif()
 set(prefix ${CMAKE_CURRENT_BINARY_DIR}/install/prefix)
+set(include ${prefix}/${CMAKE_INSTALL_INCLUDEDIR})
 add_test(NAME install_tree COMMAND ${scripts}/tree.sh ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${prefix})
-add_test(NAME install_headers COMMAND ${scripts}/headers.sh ${CMAKE_CXX_COMPILER} ${prefix}/${CMAKE_INSTALL_INCLUDEDIR})
-find_program(CLANG NAMES clang++-14)
-if(CLANG)
-  add_test(NAME install_headers_clang COMMAND ${scripts}/headers.sh ${CLANG} ${prefix}/${CMAKE_INSTALL_INCLUDEDIR})
-  set_tests_properties(install_headers_clang PROPERTIES LABELS install FIXTURES_REQUIRED installation)
-endif()
+set_tests_properties(install_tree PROPERTIES LABELS install FIXTURES_SETUP installation)
 add_test(NAME install_symbols COMMAND ${scripts}/symbols.sh ${prefix}/${CMAKE_INSTALL_LIBDIR})
-add_test(NAME install_outside_project
-         COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${scripts}/outside ${CMAKE_CURRENT_BINARY_DIR}/install/outside
-                 --build-generator ${CMAKE_GENERATOR}
-                 --build-options -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
-                 --test-command ${CMAKE_CURRENT_BINARY_DIR}/install/outside/outside)
-set_tests_properties(install_tree PROPERTIES FIXTURES_SETUP installation)
-set_tests_properties(install_headers install_symbols install_outside_project PROPERTIES FIXTURES_REQUIRED installation)
-set_tests_properties(install_tree install_headers install_symbols install_outside_project PROPERTIES LABELS install)
+set_tests_properties(install_symbols PROPERTIES LABELS install FIXTURES_REQUIRED installation)
+
+# What is installed, used by one compiler: all headers at once, and a project of its own.
+function(installation_test compiler_name compiler)
+  set(build ${CMAKE_CURRENT_BINARY_DIR}/install/outside_${compiler_name})
+  add_test(NAME install_headers_${compiler_name} COMMAND ${scripts}/installed_headers.sh ${compiler} ${include})
+  add_test(NAME install_outside_${compiler_name}
+           COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${scripts}/outside ${build}
+                   --build-generator ${CMAKE_GENERATOR}
+                   --build-options -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${compiler}
+                   --test-command ${build}/outside)
+  set_tests_properties(install_headers_${compiler_name} install_outside_${compiler_name}
+                       PROPERTIES LABELS install FIXTURES_REQUIRED installation)
+endfunction()
+installation_test(gxx ${CMAKE_CXX_COMPILER})
+if(TESSERA_CLANGXX)
+  installation_test(clangxx ${TESSERA_CLANGXX})
+endif()

@@ -7,6 +7,17 @@ add_library(attention_case STATIC ${CMAKE_CURRENT_SOURCE_DIR}/library/attention_
 target_link_libraries(attention_case PUBLIC tessera_test_support tessera_library PRIVATE tessera_options)
 
 tessera_test(library unit SOURCES ${library_tests} DEPENDS attention_case nlohmann_json::nlohmann_json)
+# On the stand-in driver: what a launch asks of it, and what is kept between launches.
+file(GLOB device_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/library/device/*_test.cpp)
+tessera_test(library_device unit SOURCES ${device_tests} DEPENDS tessera_library)
+add_dependencies(library_device tessera_fake_driver)
+set_property(TEST library_device APPEND PROPERTY ENVIRONMENT TESSERA_CUDA_DRIVER=$<TARGET_FILE:tessera_fake_driver>
+             TESSERA_PTXAS=none)
+
+# What the assembler says about every kernel.
+tessera_test(library_kernels unit SOURCES support/assembler/main.cpp library/kernels/kernels_test.cpp DEPENDS tessera_library)
+set_property(TEST library_kernels APPEND PROPERTY PROCESSORS 2)
+
 tessera_test(attention unit SOURCES ${attention_tests} DEPENDS attention_case)
 
 tessera_test(cli unit SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/library/cli_test.cpp DEPENDS tessera_library nlohmann_json::nlohmann_json)

@@ -174,7 +174,8 @@ void emit_store(Emitter& e, const Op& op) {
   e.b.SetInsertPoint(end);
 }
 
-// Every index is clamped into range, so every address is inside; tables are contiguous, tensors have strides.
+// Every index is clamped into range, so every address is inside; tables are contiguous, tensors have strides. One
+// without elements is taken to be a single zero.
 void emit_gather(Emitter& e, const Op& op) {
   const Type& type = e.type(op.results[0]);
   const ir::Param& param = e.kernel.params[op.index];
@@ -183,18 +184,25 @@ void emit_gather(Emitter& e, const Op& op) {
   const int dims = static_cast<int>(op.operands.size());
   const int implicit = table ? 0 : static_cast<int>(implicit_axes(e.kernel, param).size());
   Value* first = table ? e.b.getInt64(0) : program_offset(e, op.index);
-  const auto extent = [&](int d) {
-    return table ? e.slot({.kind = SlotKind::extent, .param = op.index, .dim = d}) : e.length(param.axes[d]);
-  };
+  Values extents;
+  Value* empty = e.b.getFalse();
+  for (int d = 0; d < dims; ++d) {
+    extents.push_back(table ? e.slot({.kind = SlotKind::extent, .param = op.index, .dim = d})
+                            : e.length(param.axes[d]));
+    empty = e.b.CreateOr(empty, e.b.CreateICmpSLE(extents.back(), e.i32(0)));
+  }
+  pointer = e.b.CreateSelect(empty, e.zero(), pointer);
+  first = e.b.CreateSelect(empty, e.b.getInt64(0), first);
+  for (Value*& extent : extents) extent = e.b.CreateSelect(empty, e.i32(1), extent);
   const auto address = [&](int r) {
     Value* offset = first;
     for (int d = 0; d < dims; ++d) {
       const Type& index = e.type(op.operands[d]);
       Value* at = e[op.operands[d]].regs[index.is_scalar() ? 0 : e.registers(type, index)[r]];
-      at = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, e.b.CreateSub(extent(d), e.i32(1)));
+      at = e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, e.b.CreateSub(extents[d], e.i32(1)));
       at = e.b.CreateSExt(e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, e.i32(0)), e.b.getInt64Ty());
       if (table)
-        offset = e.b.CreateAdd(d ? e.b.CreateMul(offset, e.b.CreateZExt(extent(d), e.b.getInt64Ty())) : offset, at);
+        offset = e.b.CreateAdd(d ? e.b.CreateMul(offset, e.b.CreateZExt(extents[d], e.b.getInt64Ty())) : offset, at);
       else
         offset = e.b.CreateAdd(
             offset, e.b.CreateMul(at, e.slot({.kind = SlotKind::stride, .param = op.index, .dim = implicit + d})));

@@ -22,6 +22,8 @@ namespace id = llvm::Intrinsic;
 
 namespace {
 
+constexpr int kGroupThreads = 128;
+
 // Tickets are never negative; LLVM makes shifts and masks of powers of two.
 Value* stage(Emitter& e, const Ring& ring, Value* ticket) {
   return ring.stages == 1 ? e.i32(0) : e.b.CreateURem(ticket, e.i32(ring.stages));
@@ -35,24 +37,32 @@ Value* stage_offset(Emitter& e, const Ring& ring, Value* ticket) {
   return e.b.CreateAdd(e.b.CreateMul(stage(e, ring, ticket), e.i32(ring.stage_bytes)), e.i32(ring.offset));
 }
 
-bool holds(const ir::Block& block, OpCode code) {
-  bool found = false;
-  ir::walk(block, [&](const Op& op) { found |= op.code == code; });
-  return found;
+// All roles together may hold what the block started with: the last to ask would wait for ever.
+void check_registers(const Emitter& e) {
+  const int have = entry_registers(e.target, e.kernel.threads);
+  int held = 0;
+  for (const ir::Role& role : e.kernel.roles)
+    held += kGroupThreads * role.warpgroups * (role.registers ? role.registers : have);
+  if (held > e.kernel.threads * have)
+    throw InternalError("the roles of kernel '" + e.kernel.name + "' hold " + std::to_string(held) +
+                        " registers, but its " + std::to_string(e.kernel.threads) + " threads start with " +
+                        std::to_string(e.kernel.threads * have));
 }
 
-// Registers a thread has at entry: an equal share of the multiprocessor's, in units of 8.
-int entry_registers(const Emitter& e) { return e.target.registers / e.kernel.threads / 8 * 8; }
-
 void set_registers(Emitter& e, int wanted) {
-  const int have = entry_registers(e);
+  const int have = entry_registers(e.target, e.kernel.threads);
   if (wanted == 0 || wanted == have) return;
   e.intrinsic(wanted < have ? id::nvvm_setmaxnreg_dec_sync_aligned_u32 : id::nvvm_setmaxnreg_inc_sync_aligned_u32,
               {e.i32(wanted)});
 }
 
-// A role that copies is a producer: one thread of its first warp runs it, the others leave.
-void elect_producer(Emitter& e) {
+// One thread of a producer's first warp runs its region, the others leave. Nothing in it may need them.
+void elect_producer(Emitter& e, const Op& role) {
+  ir::walk(role.regions.at(0), [&](const Op& op) {
+    bool tiles = ir::info(op.code).kind == ir::OpKind::reduce || op.code == OpCode::mma || op.code == OpCode::store;
+    for (ir::Value v : op.results) tiles = tiles || (e.type(v).kind == ir::TypeKind::tile && !e.type(v).is_scalar());
+    if (tiles) throw InternalError("op '" + std::string(ir::info(op.code).name) + "' in a role that one thread runs");
+  });
   llvm::BasicBlock *first = e.block("first_warp"), *elected = e.block("elected");
   Value* warp_in_group = e.b.CreateAnd(e.warp, 3);
   e.b.CreateCondBr(e.b.CreateICmpEQ(warp_in_group, e.i32(0)), first, e.done);
@@ -75,14 +85,16 @@ void emit_role(Emitter& e, const Op& op) {
   e.b.CreateCondBr(e.b.CreateICmpULT(group, e.i32(role.warpgroups)), body, next);
   e.b.SetInsertPoint(body);
   const Scope outer = e.scope;
+  check_registers(e);
   set_registers(e, role.registers);
-  const bool producer = holds(op.regions.at(0), OpCode::copy);
-  if (producer) elect_producer(e);
-  Value* leader = producer ? e.b.getTrue() : e.b.CreateICmpEQ(e.b.CreateAnd(e.thread, 127), e.i32(0));
+  const int first_area = e.plan.first_area.at(static_cast<std::size_t>(op.index));
+  const bool producer = first_area < 0;
+  if (producer) elect_producer(e, op);
+  Value* leader = producer ? e.b.getTrue() : e.b.CreateICmpEQ(e.b.CreateAnd(e.thread, kGroupThreads - 1), e.i32(0));
   e.scope = {.warps = 4,
              .warp = e.b.CreateAnd(e.warp, 3),
              .group = group,
-             .area = warpgroup,
+             .area = producer ? nullptr : e.b.CreateAdd(group, e.i32(first_area)),
              .leader = leader,
              .one_thread = producer};
   e.emit(op.regions[0]);

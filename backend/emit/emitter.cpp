@@ -188,6 +188,13 @@ Bound& Emitter::operator[](ir::Value v) {
   return bound;
 }
 
+Value* Emitter::zero() {
+  if (!zero_)
+    zero_ = new llvm::GlobalVariable(*module, b.getInt32Ty(), true, llvm::GlobalValue::InternalLinkage, b.getInt32(0),
+                                     "zero", nullptr, llvm::GlobalValue::NotThreadLocal, 1);
+  return zero_;
+}
+
 Value* Emitter::shared(Value* offset) { return b.CreateGEP(b.getInt8Ty(), memory_, offset); }
 
 Value* Emitter::shared_address(Value* offset) { return b.CreateAdd(b.CreatePtrToInt(memory_, b.getInt32Ty()), offset); }

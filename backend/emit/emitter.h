@@ -80,6 +80,8 @@ class Emitter {
   llvm::Value* program(ir::Axis grid_axis);   // program index along it
   llvm::Value* length(ir::Axis axis);         // of the axis in tokens: constant where the kernel knows it
 
+  llvm::Value* zero();  // address of a word of global memory that is 0
+
   llvm::Value* shared(llvm::Value* offset);          // pointer to a byte of shared memory
   llvm::Value* shared_address(llvm::Value* offset);  // the same as i32 address
   llvm::CallInst* intrinsic(unsigned id, const Values& arguments, const std::vector<llvm::Type*>& overloads = {});
@@ -115,7 +117,7 @@ class Emitter {
 
   std::vector<Bound> bound_;
   std::vector<llvm::Value*> programs_;  // by grid axis; null where nothing asks
-  llvm::GlobalVariable* memory_ = nullptr;
+  llvm::GlobalVariable *memory_ = nullptr, *zero_ = nullptr;
   std::unique_ptr<DebugInfo> debug_;
   std::map<std::pair<const void*, const void*>, std::vector<int>> maps_;
 };

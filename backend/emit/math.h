@@ -1,7 +1,7 @@
 // The arithmetic of one element: what each elementwise op means in LLVM. Floats are f32 here.
 //
 // Accuracy, in units in the last place of the f32 result: exp2 2 (denormal results flush to 0), log2 absolute error
-// 2^-22 near 1, exp and log one rounding more, rsqrt and sqrt 2, division 2, tanh absolute 2^-11. Denormal operands
+// 2^-22 near 1, exp and log one rounding more, rsqrt and sqrt 2, division 2, tanh 4e-7 of the value. Denormal operands
 // count as 0. Products and sums contract into fma.
 #pragma once
 

@@ -17,7 +17,8 @@ using ir::TypeKind;
 
 namespace {
 
-constexpr int kAtom = 1024;  // bytes of a swizzle pattern
+constexpr int kAtom = 1024;         // bytes of a swizzle pattern
+constexpr int kNamedBarriers = 15;  // beside the one of all threads
 
 int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -29,7 +30,30 @@ Ring tile_ring(const Type& type) {
   return ring;
 }
 
+// Numbers the areas of the roles' warpgroups, and returns how many there are.
+int count_areas(const Kernel& kernel, std::vector<int>& first_area) {
+  if (kernel.roles.empty()) return 1;
+  first_area.assign(kernel.roles.size(), -1);
+  int areas = 0;
+  for (const Op& op : kernel.entry.ops) {
+    if (op.code != OpCode::role || is_producer(op)) continue;
+    first_area.at(static_cast<std::size_t>(op.index)) = areas;
+    areas += kernel.roles[static_cast<std::size_t>(op.index)].warpgroups;
+  }
+  if (areas > kNamedBarriers)
+    throw InternalError(std::to_string(areas) + " warpgroups compute, but a block has named barriers for " +
+                        std::to_string(kNamedBarriers));
+  return areas;
+}
+
 }  // namespace
+
+bool is_producer(const Op& role) {
+  bool copies = false;
+  for (const ir::Block& region : role.regions)
+    ir::walk(region, [&](const Op& op) { copies = copies || op.code == OpCode::copy; });
+  return copies;
+}
 
 int scratch_of(const Kernel& kernel, const Op& op) {
   if (op.code == OpCode::convert) {
@@ -47,6 +71,7 @@ int scratch_of(const Kernel& kernel, const Op& op) {
 
 MemoryPlan plan_memory(const Kernel& kernel) {
   MemoryPlan plan;
+  const int areas = count_areas(kernel, plan.first_area);
   int at = 0;
   ir::walk(kernel.entry, [&](const Op& op) {
     plan.scratch_bytes = std::max(plan.scratch_bytes, scratch_of(kernel, op));
@@ -67,7 +92,7 @@ MemoryPlan plan_memory(const Kernel& kernel) {
     plan.scratch_bytes = round_up(plan.scratch_bytes, 128);
     at = round_up(at, 128);
     plan.scratch = at;
-    at += plan.scratch_bytes * (kernel.roles.empty() ? 1 : kernel.threads / 128);
+    at += plan.scratch_bytes * areas;
   }
   plan.total = at;
   return plan;

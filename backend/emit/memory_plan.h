@@ -2,7 +2,8 @@
 //
 // A tile of R rows and C columns of 16-bit elements lies in chunks of 64 columns, chunk after chunk, each R x 128 bytes
 // and swizzled over 1024-byte atoms, so every tile starts at a multiple of 1024. Scratch is what reductions across
-// warps and layout changes exchange elements through: one area for each warpgroup, reused by every such op.
+// warps and changes of layout exchange elements through: one area for each warpgroup that computes, reused by every
+// such op.
 #pragma once
 
 #include <unordered_map>
@@ -27,11 +28,15 @@ struct MemoryPlan {
   std::unordered_map<std::uint32_t, Ring> rings;  // by the id of the alloc's value
   std::vector<std::uint32_t> barriers;            // ids of the barrier rings, in program order
   int scratch = 0;                                // offset of the first area
-  int scratch_bytes = 0;                          // of one warpgroup; 0 when no op needs it
+  int scratch_bytes = 0;                          // of one area; 0 when no op needs it
+  std::vector<int> first_area{};                  // by role: the area of its first warpgroup; -1: it has none
   int total = 0;
 };
 
 MemoryPlan plan_memory(const ir::Kernel& kernel);
+
+// A role that issues copies is run by one elected thread of each of its warpgroups: it holds no tiles.
+bool is_producer(const ir::Op& role);
 
 // Bytes of scratch `op` exchanges; 0 for ops that stay in registers.
 int scratch_of(const ir::Kernel& kernel, const ir::Op& op);

@@ -11,6 +11,9 @@ using namespace ir;
 
 namespace {
 
+// What the matrix instructions take (wgmma, 16-bit operands).
+constexpr int kContractedStep = 16, kColumnStep = 8, kMostColumns = 256;
+
 // How the results of loads are used: by value id.
 struct LoadUses {
   std::unordered_set<std::uint32_t> by_dot, by_arithmetic;
@@ -50,6 +53,11 @@ class AssignLayouts {
 
   void place_load(const Op& op, Builder& b) {
     const Value result = op.results[0];
+    if (uses_.by_dot.contains(result.id) && from_.params[op.index].axes.size() != 2)
+      throw UserError(op.loc,
+                      "dot of a tile of '" + from_.params[op.index].name + "', which has " +
+                          std::to_string(from_.params[op.index].axes.size()) + " axes beside the grid's",
+                      "tiles for products are copied from tensors of two axes");
     if (uses_.by_dot.contains(result.id)) shared_[result.id] = read(op, from_.type(result), b);
     if (uses_.by_arithmetic.contains(result.id))
       rewriter_.map(result, read(op, rule_.place(from_.type(result), op.loc), b));
@@ -64,13 +72,35 @@ class AssignLayouts {
     return load.results[0];
   }
 
+  void check_dot(const Op& op, const Type& left, const Type& right) const {
+    for (const Type* type : {&left, &right}) {
+      if (type->dtype != DType::f16 && type->dtype != DType::bf16)
+        throw UserError(op.loc, "dot of " + to_string(*type) + " operands",
+                        "matrix products take f16 or bf16: cast it");
+      if (type->dims.size() != 2)
+        throw UserError(op.loc,
+                        "dot of " + to_string(*type) + ", which has " + std::to_string(type->dims.size()) + " axes",
+                        "matrix products take tiles of two axes");
+    }
+    if (left.dtype != right.dtype)
+      throw UserError(op.loc, "dot of " + to_string(left) + " and " + to_string(right),
+                      "both operands must be f16, or both bf16: cast one");
+    if (const int contracted = left.extent(op.axis); contracted % kContractedStep != 0)
+      throw UserError(op.loc, "dot over axis " + op.axis.name() + ", which has a tile of " + std::to_string(contracted),
+                      "matrix products contract a multiple of 16: choose a tile of " +
+                          std::to_string((contracted + kContractedStep - 1) / kContractedStep * kContractedStep));
+    const Dim& column = right.dims[0].axis == op.axis ? right.dims[1] : right.dims[0];
+    if (column.extent % kColumnStep != 0 || column.extent > kMostColumns)
+      throw UserError(
+          op.loc,
+          "dot whose result has a tile of " + std::to_string(column.extent) + " along axis " + column.axis.name(),
+          "matrix products make a multiple of 8 columns, at most 256");
+  }
+
   void place_dot(const Op& op, Builder& b) {
     Value left = op.operands[0], right = op.operands[1];
     if (!from_.type(left).has(rule_.row().axis)) std::swap(left, right);
-    for (Value v : {left, right})
-      if (from_.type(v).dtype != DType::f16 && from_.type(v).dtype != DType::bf16)
-        throw UserError(op.loc, "dot of " + to_string(from_.type(v)) + " operands",
-                        "matrix products take f16 or bf16: cast it");
+    check_dot(op, from_.type(left), from_.type(right));
     if (!shared_.contains(right.id))
       throw UserError(op.loc, "the right operand " + to_string(from_.type(right)) + " of dot is computed in the kernel",
                       "only the operand with axis " + rule_.row().axis.name() +

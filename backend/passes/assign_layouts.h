@@ -14,7 +14,8 @@
 
 namespace tessera::backend {
 
-// UserErrors: a right operand that is computed, operands that are not 16-bit, and LayoutRule's.
+// UserErrors: a right operand that is computed, operands that are not both f16 or both bf16 or not of two axes, extents
+// that no matrix instruction has, and LayoutRule's.
 ir::Kernel assign_layouts(const ir::Kernel& tiled, const LayoutRule& rule);
 
 // A load without a layout is one that place_memory puts in shared memory.

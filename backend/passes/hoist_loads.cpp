@@ -1,5 +1,8 @@
 #include <tessera/backend/passes/hoist_loads.h>
 
+#include <algorithm>
+#include <unordered_set>
+
 #include <tessera/backend/passes/assign_layouts.h>
 #include <tessera/dsl/ir/rewrite.h>
 
@@ -61,16 +64,66 @@ class TileDependence {
   bool changed_ = false;
 };
 
-// The loads of a branch, in order, with the scalar ops their coordinates need.
-void hoist(const Block& block, const Kernel& from, Rewriter& rewriter, Builder& into) {
-  for (const Op& op : block.ops) {
-    const bool scalar =
-        !has_effect(op) && op.regions.empty() && op.results.size() == 1 && from.type(op.results[0]).is_scalar();
-    bool known = true;
-    for (Value v : op.operands) known = known && rewriter.mapped(v);
-    if (known && (scalar || is_shared_load(op, from))) rewriter.copy(op, into);
+// Moves what the products of one branch read out in front of it.
+class Hoist {
+ public:
+  Hoist(const Kernel& from, Rewriter& rewriter, Builder& into) : from_(from), rewriter_(rewriter), into_(into) {}
+
+  void branch(const Op& when) {
+    const Block& body = when.regions[0];
+    for (std::size_t i = 0; i < body.args.size(); ++i) {
+      const Value init = when.operands[1 + i];
+      if (rewriter_.mapped(init)) rewriter_.map(body.args[i], rewriter_[init]);
+    }
+    need(body);
+    for (const Op& op : body.ops) {
+      if (op.code == OpCode::when) {
+        branch(op);
+      } else if (!op.regions.empty()) {
+        refuse_loop(op);
+      } else if (is_shared_load(op, from_)) {
+        if (!known(op))
+          throw UserError(op.loc, "this tile is loaded for a product at a place that is computed in a branch of tiles",
+                          "compute the place from scalars, lengths, lists and tables");
+        rewriter_.copy(op, into_);
+      } else if (op.results.size() == 1 && needed_.contains(op.results[0].id) && scalar(op) && known(op)) {
+        rewriter_.copy(op, into_);
+      }
+    }
   }
-}
+
+ private:
+  // What the loads' coordinates are made of.
+  void need(const Block& block) {
+    for (auto op = block.ops.rbegin(); op != block.ops.rend(); ++op) {
+      for (const Block& region : op->regions) need(region);
+      bool wanted = is_shared_load(*op, from_);
+      for (Value v : op->results) wanted = wanted || needed_.contains(v.id);
+      if (!wanted) continue;
+      for (Value v : op->operands) needed_.insert(v.id);
+    }
+  }
+
+  bool scalar(const Op& op) const { return !has_effect(op) && from_.type(op.results[0]).is_scalar(); }
+
+  bool known(const Op& op) const {
+    return std::all_of(op.operands.begin(), op.operands.end(), [&](Value v) { return rewriter_.mapped(v); });
+  }
+
+  void refuse_loop(const Op& loop) const {
+    for (const Block& region : loop.regions)
+      walk(region, [&](const Op& op) {
+        if (is_shared_load(op, from_))
+          throw UserError(op.loc, "this tile is loaded for a product in a loop that only runs if tiles say so",
+                          "put the when(...) into the loop, around the product");
+      });
+  }
+
+  const Kernel& from_;
+  Rewriter& rewriter_;
+  Builder& into_;
+  std::unordered_set<std::uint32_t> needed_;
+};
 
 }  // namespace
 
@@ -79,7 +132,7 @@ Kernel hoist_loads(const Kernel& kernel) {
   Kernel out = like(kernel);
   Rewriter rewriter(kernel, out, [&](Rewriter& r, const Op& op, Builder& b) {
     if (op.results.size() == 1 && r.mapped(op.results[0])) return true;  // hoisted already
-    if (op.code == OpCode::when && depends[op.operands[0]]) hoist(op.regions[0], kernel, r, b);
+    if (op.code == OpCode::when && depends[op.operands[0]]) Hoist(kernel, r, b).branch(op);
     if (op.code == OpCode::loop && (depends[op.operands[0]] || depends[op.operands[1]]))
       walk(op.regions[0], [&](const Op& inner) {
         if (is_shared_load(inner, kernel))

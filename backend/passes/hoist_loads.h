@@ -8,7 +8,8 @@
 //
 // A condition computed from tiles exists only in the warps that compute, while a producer warp runs ahead of them. The
 // tile is then loaded whether needed or not (loads never fault: what lies outside reads as 0); the branch still saves
-// the product. A condition made of scalars, lists and lengths is evaluated by the producer as well, and stays.
+// the product. A condition made of scalars, lists and lengths is evaluated by the producer as well, and stays, unless
+// it is asked within a branch that the producer cannot decide.
 // Runs before place_memory, after assign_layouts.
 #pragma once
 
@@ -16,6 +17,7 @@
 
 namespace tessera::backend {
 
+// UserErrors: a load in a loop that stands in such a branch or has such bounds; a coordinate computed in such a branch.
 ir::Kernel hoist_loads(const ir::Kernel& kernel);
 
 }  // namespace tessera::backend

@@ -7,8 +7,9 @@
 //           }
 //
 // A consumer waits before the first op that reads a slot and releases it after the last: for a product, after the
-// mma_wait that covers its group, since products read shared memory until then. Rings that are filled once need no
-// empty barrier. Runs last: it looks at where the other passes left the products.
+// mma_wait that covers its group, since products read shared memory until then. An empty barrier counts the warpgroups
+// that wait for its ring; rings that are filled once need none. Runs when everything else is in its place: it looks at
+// where the other passes left the products.
 #pragma once
 
 #include <tessera/dsl/ir/ir.h>

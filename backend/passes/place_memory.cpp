@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <tessera/backend/passes/assign_layouts.h>
+#include <tessera/backend/passes/share_rings.h>
 #include <tessera/dsl/ir/rewrite.h>
 
 namespace tessera::backend {
@@ -12,10 +13,10 @@ using namespace ir;
 namespace {
 
 struct Ring {
-  int param;
-  Type tile;         // as loaded, no layout
-  Value ring, full;  // in the new kernel
-  Value ticket;      // of the next use, at the point being emitted
+  int param = -1;
+  Type tile{};           // as loaded, no layout
+  Value ring{}, full{};  // in the new kernel
+  Value ticket{};        // of the next use, at the point being emitted
 };
 
 class PlaceMemory {
@@ -23,12 +24,13 @@ class PlaceMemory {
   explicit PlaceMemory(const Kernel& from)
       : from_(from),
         to_(like(from)),
+        ring_of_(share_rings(from)),
         rewriter_(from_, to_, [this](Rewriter&, const Op& op, Builder& b) { return replace(op, b); }) {}
 
   Kernel run() {
     Builder b(to_, to_.entry);
     walk(from_.entry, [&](const Op& op) {
-      if (is_shared_load(op, from_) && !find(op)) declare(op, b);
+      if (is_shared_load(op, from_) && ring_of_.at(op.results[0].id) == std::ssize(rings_)) declare(op, b);
     });
     for (Ring& r : rings_) r.ticket = b.constant(0);
     rewriter_.block(from_.entry, b);
@@ -36,16 +38,10 @@ class PlaceMemory {
   }
 
  private:
-  Ring* find(const Op& load) {
-    for (Ring& r : rings_)
-      if (r.param == load.index && r.tile == from_.type(load.results[0])) return &r;
-    return nullptr;
-  }
+  Ring& ring(const Op& load) { return rings_[static_cast<std::size_t>(ring_of_.at(load.results[0].id))]; }
 
   void declare(const Op& load, Builder& b) {
     const Type& tile = from_.type(load.results[0]);
-    if (tile.dims.size() != 2 || bytes_of(tile.dtype) != 2)
-      throw InternalError("a product's operand " + to_string(tile) + " has no place in shared memory");
     b.set_loc(load.loc);
     Type ring = tile, barrier;
     ring.kind = TypeKind::shared;
@@ -67,7 +63,7 @@ class PlaceMemory {
   }
 
   void copy(const Op& load, Builder& b) {
-    Ring& r = *find(load);
+    Ring& r = ring(load);
     Type view = r.tile;
     view.kind = TypeKind::view;
     const Value slot = b.append_value(OpCode::slot, {r.ring, r.ticket}, view);
@@ -106,7 +102,7 @@ class PlaceMemory {
     std::vector<Ring*> used;
     walk(op.regions[0], [&](const Op& inner) {
       if (!is_shared_load(inner, from_)) return;
-      Ring* r = find(inner);
+      Ring* r = &ring(inner);
       if (std::find(used.begin(), used.end(), r) == used.end()) used.push_back(r);
     });
     const Block& body = op.regions[0];
@@ -138,6 +134,7 @@ class PlaceMemory {
 
   const Kernel& from_;
   Kernel to_;
+  std::unordered_map<std::uint32_t, int> ring_of_;  // by the id of a load's result
   std::vector<Ring> rings_;
   Rewriter rewriter_;
 };

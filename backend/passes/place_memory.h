@@ -13,8 +13,8 @@
 //                                                        mma_commit
 //                                                        %s = mma_wait 0 %p
 //
-// One ring a (parameter, tile): loops that visit the same tensor one after the other go on with the same ring. A ring's
-// uses are numbered by a ticket, an i32 carried through the control flow. After this pass the kernel is one program
+// Loops that visit the same tensor one after the other go on with the same ring (share_rings.h). A ring's uses are
+// numbered by a ticket, an i32 carried through the control flow. After this pass the kernel is one program
 // that waits for every copy at once: correct, and slow; the next passes let the copies run ahead.
 #pragma once
 

@@ -1,5 +1,7 @@
 #include <tessera/backend/passes/split_roles.h>
 
+#include <unordered_set>
+
 #include <tessera/backend/passes/slice.h>
 #include <tessera/dsl/ir/rewrite.h>
 
@@ -9,21 +11,22 @@ using namespace ir;
 
 namespace {
 
-constexpr int kGroupRows = 64;
+constexpr int kGroupRows = 64, kGroupThreads = 128;
 enum RoleIndex { kProducer, kConsumer };
 
 bool is_copy(const Op& op) { return op.code == OpCode::copy || op.code == OpCode::expect; }
 bool is_alloc(const Op& op) { return op.code == OpCode::alloc; }
 
-// Registers a thread after setmaxnreg: what a copying warp needs, and the rest for the others. A multiprocessor has 64
-// K, and the pool they draw on is threads x registers at entry.
-Role producer_role(int consumers) {
-  static constexpr int registers[] = {0, 56, 24, 32, 24};
-  return {"producer", 1, registers[consumers]};
+bool is_scalar_constant(const Op& op, const Kernel& kernel) {
+  return op.code == OpCode::constant && kernel.type(op.results[0]).is_scalar();
 }
-Role consumer_role(int consumers) {
-  static constexpr int registers[] = {0, 256, 240, 160, 112};
-  return {"consumer", consumers, registers[consumers]};
+
+// Ids of the values that the entry block of `kernel` defines.
+std::unordered_set<std::uint32_t> defined(const Kernel& kernel) {
+  std::unordered_set<std::uint32_t> ids;
+  for (const Op& op : kernel.entry.ops)
+    for (Value v : op.results) ids.insert(v.id);
+  return ids;
 }
 
 void refuse_tiles(const Kernel& producer) {
@@ -53,6 +56,7 @@ class ConsumerRows {
 
   Rewriter& rewriter() { return rewriter_; }
 
+  // Values that are mapped already are defined outside.
   void run(Builder& b) {
     offset_ = b.mul(b.append_value(OpCode::group_id, {}, Type::scalar(DType::i32)), kGroupRows);
     rewriter_.block(from_.entry, b);
@@ -69,11 +73,11 @@ class ConsumerRows {
 
   bool replace(const Op& op, Builder& b) {
     b.set_loc(op.loc);
-    if (is_alloc(op)) return true;
+    if (op.results.size() == 1 && rewriter_.mapped(op.results[0])) return true;
     switch (op.code) {
       case OpCode::iota: return op.axis == row_ && shifted_iota(op, b);
-      case OpCode::load: return access(op, b, 0);
-      case OpCode::store: return access(op, b, 1);
+      case OpCode::load: return from_.type(op.results[0]).has(row_) && access(op, b, 0);
+      case OpCode::store: return from_.type(op.operands[0]).has(row_) && access(op, b, 1);
       case OpCode::slot: return from_.type(op.results[0]).has(row_) && rows_of_slot(op, b);
       case OpCode::reduce_max:
       case OpCode::reduce_min:
@@ -97,13 +101,8 @@ class ConsumerRows {
   bool access(const Op& op, Builder& b, std::size_t first) {
     const std::vector<Axis>& axes = from_.params[op.index].axes;
     std::vector<Value> operands = rewriter_[op.operands];
-    bool has_row = false;
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      if (!(axes[i] == row_)) continue;
-      has_row = true;
-      operands[first + i] = b.add(operands[first + i], offset_);
-    }
-    if (!has_row) return false;
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      if (axes[i] == row_) operands[first + i] = b.add(operands[first + i], offset_);
     std::vector<Type> results;
     for (Value v : op.results) results.push_back(narrowed(from_.type(v)));
     Op& moved = b.append(op.code, operands, results);
@@ -151,32 +150,37 @@ void append_role(Kernel& kernel, RoleIndex index, Block region) {
 
 }  // namespace
 
-Kernel split_roles(const Kernel& kernel, const LayoutRule& rule, const Schedule& schedule) {
+Kernel split_roles(const Kernel& kernel, const LayoutRule& rule, const Schedule& schedule, const Target& target) {
   Kernel out = like(kernel);
   if (!rule.has_products()) {
     out = kernel;
-    out.threads = 128;
+    out.threads = kGroupThreads;
     return out;
   }
   const Kernel producer = slice(kernel, [](const Op& op) { return is_copy(op); });
   const Kernel consumer = slice(kernel, [](const Op& op) { return has_effect(op) && !is_copy(op) && !is_alloc(op); });
   refuse_tiles(producer);
 
-  out.roles = {producer_role(schedule.warpgroups), consumer_role(schedule.warpgroups)};
-  out.threads = 128 * (1 + schedule.warpgroups);
-  Rewriter copies(producer, out, [](Rewriter&, const Op& op, Builder&) { return is_alloc(op); });
+  const RegisterBudget budget = register_budget(target, schedule.warpgroups);
+  out.roles = {{"producer", 1, budget.copying}, {"consumer", schedule.warpgroups, budget.computing}};
+  out.threads = kGroupThreads * (1 + schedule.warpgroups);
+  Rewriter copies(producer, out, [](Rewriter& r, const Op& op, Builder&) {
+    return op.results.size() == 1 && r.mapped(op.results[0]);  // defined outside
+  });
   ConsumerRows rows(consumer, out, rule);
 
+  // What both roles name stays outside.
   Builder top(out, out.entry);
+  const auto of_producer = defined(producer), of_consumer = defined(consumer);
   for (const Op& op : kernel.entry.ops) {
-    if (!is_alloc(op)) continue;
-    const Value alloc = top.append_value(OpCode::alloc, {}, kernel.type(op.results[0]));
-    out.values[alloc.id].name = kernel.name_of(op.results[0]);
-    copies.map(op.results[0], alloc);
-    rows.rewriter().map(op.results[0], alloc);
+    const bool both = is_scalar_constant(op, kernel) && of_producer.contains(op.results[0].id) &&
+                      of_consumer.contains(op.results[0].id);
+    if (!both && !is_alloc(op)) continue;
+    copies.copy(op, top);
+    rows.rewriter().map(op.results[0], copies[op.results[0]]);
   }
   Block produce, consume;
-  Builder into_producer(out, produce), into_consumer(out, consume);
+  Builder into_producer = top.inside(produce), into_consumer = top.inside(consume);
   copies.block(producer.entry, into_producer);
   rows.run(into_consumer);
   append_role(out, kProducer, std::move(produce));

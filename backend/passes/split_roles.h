@@ -9,10 +9,10 @@
 //   }                                         store o(%row + 64 * %g, ...)
 //   store o(%row, ...)                      }
 //
-// Both roles walk the same loops over the same scalars; each carries only what it needs. In a consumer the row axis has
-// 64 elements: coordinates, positions and views along it move by 64 times the group. A kernel without products keeps
-// one program for all its warps. Runs after pipeline_loads; the empty barriers that let a producer refill a ring come
-// from place_barriers.
+// Both roles walk the same loops over the same scalars; each carries only what it needs. Constants that both need stay
+// outside. In a consumer the row axis has 64 elements: coordinates, positions and views along it move by 64 times the
+// group. Registers are divided by the target's budget. A kernel without products keeps one program for all its warps.
+// Runs after pipeline_loads; the empty barriers that let a producer refill a ring come from place_barriers.
 #pragma once
 
 #include <tessera/backend/layouts.h>
@@ -22,6 +22,7 @@ namespace tessera::backend {
 
 // UserErrors: a copy whose address or condition depends on computed tiles, a reduction or product over the row axis of
 // more than one warpgroup.
-ir::Kernel split_roles(const ir::Kernel& kernel, const LayoutRule& rule, const Schedule& schedule);
+ir::Kernel split_roles(const ir::Kernel& kernel, const LayoutRule& rule, const Schedule& schedule,
+                       const Target& target);
 
 }  // namespace tessera::backend

@@ -4,8 +4,17 @@
 
 #include <fmt/format.h>
 #include <tessera/dsl/ir/arguments.h>
+#include <tessera/dsl/ir/typing.h>
 
 namespace tessera {
+
+namespace {
+// Shapes are checked only when they are bound: until then a product may be of any size.
+std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+}
+}  // namespace
 
 View View::contiguous(void* data, DType dtype, std::vector<std::int64_t> shape, Memory memory) {
   View view{data, dtype, std::move(shape), {}, memory};
@@ -13,14 +22,14 @@ View View::contiguous(void* data, DType dtype, std::vector<std::int64_t> shape, 
   std::int64_t stride = 1;
   for (std::size_t i = view.shape.size(); i-- > 0;) {
     view.strides[i] = stride;
-    stride *= view.shape[i];
+    stride = saturated_product(stride, view.shape[i]);
   }
   return view;
 }
 
 std::int64_t View::elements() const {
   std::int64_t product = 1;
-  for (std::int64_t extent : shape) product *= extent;
+  for (std::int64_t extent : shape) product = saturated_product(product, extent);
   return product;
 }
 
@@ -35,12 +44,6 @@ std::string names_of(const std::vector<Param>& params) {
   return text;
 }
 
-std::string names_of(const std::vector<Axis>& axes) {
-  std::string text;
-  for (Axis axis : axes) text += (text.empty() ? "" : ", ") + axis.name();
-  return text;
-}
-
 std::string counted(std::size_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
 bool is_tensor(const Param& param) { return param.kind == ParamKind::input || param.kind == ParamKind::output; }
@@ -50,7 +53,7 @@ bool is_tensor(const Param& param) { return param.kind == ParamKind::input || pa
 void check_scalar(const Param& param, const Argument& argument) {
   const double* value = std::get_if<double>(&argument);
   if (!value) refuse(fmt::format("'{}' is a scalar, got a tensor", param.name), "pass a number");
-  if (param.dtype == DType::i32 && !(std::floor(*value) == *value && std::fabs(*value) <= 0x1p31 && *value < 0x1p31)) {
+  if (param.dtype == DType::i32 && !(std::floor(*value) == *value && *value >= -0x1p31 && *value < 0x1p31)) {
     refuse(fmt::format("'{}' is an i32 scalar, got {}", param.name, *value), "pass a whole number that fits 32 bits");
   }
 }
@@ -131,10 +134,10 @@ class Resolver {
       if (is_tensor(kernel_.params[p])) listed_axes(p);
     }
     for (std::size_t i = 0; i < outer_.size(); ++i) outer_length(i);
+    for (const Dim& dim : kernel_.whole) whole_length(dim);
     for (Axis axis : kernel_.grid) {
       if (!known(axis)) binding_.lengths.push_back({axis, 1});
     }
-    for (const Dim& dim : kernel_.whole) whole_length(dim);
   }
 
  private:
@@ -214,6 +217,14 @@ class Resolver {
 
 }  // namespace
 
+std::vector<Param> call_params(const Kernel& kernel) {
+  std::vector<Param> params = kernel.params;
+  for (const Function& function : kernel.functions) {
+    params.insert(params.end(), function.params.begin(), function.params.end());
+  }
+  return params;
+}
+
 std::vector<Axis> outer_axes(const Kernel& kernel) {
   std::vector<Axis> outer;
   for (std::size_t i = kernel.grid.size(); i-- > 0;) {
@@ -240,15 +251,16 @@ std::int64_t Binding::tiles(const Kernel& kernel, std::size_t grid_axis) const {
 }
 
 Binding bind(const Kernel& kernel, std::vector<Argument> arguments) {
-  if (arguments.size() != kernel.params.size()) {
-    refuse(fmt::format("kernel '{}' takes {}, got {}", kernel.name, counted(kernel.params.size(), "argument"),
-                       arguments.size()),
-           fmt::format("pass, in this order: {}", names_of(kernel.params)));
+  const std::vector<Param> params = call_params(kernel);
+  if (arguments.size() != params.size() && arguments.size() != kernel.params.size()) {
+    refuse(
+        fmt::format("kernel '{}' takes {}, got {}", kernel.name, counted(params.size(), "argument"), arguments.size()),
+        fmt::format("pass, in this order: {}", names_of(params)));
   }
   const std::vector<Axis> outer = outer_axes(kernel);
-  Binding binding{std::move(arguments), {}, std::vector<std::vector<std::int64_t>>(kernel.params.size())};
-  for (std::size_t p = 0; p < kernel.params.size(); ++p) {
-    const Param& param = kernel.params[p];
+  Binding binding{std::move(arguments), {}, std::vector<std::vector<std::int64_t>>(params.size())};
+  for (std::size_t p = 0; p < binding.arguments.size(); ++p) {
+    const Param& param = params[p];
     Argument& argument = binding.arguments[p];
     if (param.kind == ParamKind::scalar) {
       check_scalar(param, argument);

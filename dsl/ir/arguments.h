@@ -33,6 +33,9 @@ namespace tessera::ir {
 
 using Argument = std::variant<View, double>;  // tensors and tables; scalars
 
+// What a kernel is called with: its own parameters, then, while it is traced, those of its functions.
+std::vector<Param> call_params(const Kernel& kernel);
+
 // The grid axes that no tensor lists, outermost first: [Batch, Head] of the forward kernel. They step by 1 and are the
 // leading dims of every tensor's completed shape.
 std::vector<Axis> outer_axes(const Kernel& kernel);
@@ -44,7 +47,7 @@ struct AxisLength {
 
 // The call, resolved. `groups[p][i]`: program index along the i-th of outer_axes is divided by this for parameter p.
 struct Binding {
-  std::vector<Argument> arguments;  // one a parameter, in order; view shapes completed with leading 1s
+  std::vector<Argument> arguments;  // in the order of call_params; view shapes completed with leading 1s
   std::vector<AxisLength> lengths;  // every axis of grid, tensors and loops
   std::vector<std::vector<std::int64_t>> groups;
 
@@ -54,7 +57,8 @@ struct Binding {
 
 // Checks every argument against its parameter and works out lengths and groups. UserErrors name the parameter, the
 // numbers on both sides and the remedy: wrong count, dtype, rank, axis length that differs between tensors, head counts
-// that do not divide, whole axes that differ from what the kernel was tiled for, stride 0 on an output.
+// that do not divide, whole axes that differ from what the kernel was tiled for, stride 0 on an output. Arguments of a
+// traced kernel's functions may all be left out: lengths do not depend on them, running it does.
 Binding bind(const Kernel& kernel, std::vector<Argument> arguments);
 
 }  // namespace tessera::ir

@@ -1,35 +1,16 @@
 #include <tessera/dsl/ir/fold.h>
 
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
+#include <string>
 
 #include <fmt/format.h>
+
+#include <tessera/dsl/ir/interpret_number.h>
 
 namespace tessera::ir {
 
 namespace {
-
-// Drops the low `bits` bits of a float's significand, to nearest even.
-float round_bits(float x, int bits) {
-  std::uint32_t u;
-  std::memcpy(&u, &x, sizeof u);
-  if ((u & 0x7f800000u) == 0x7f800000u) return x;
-  std::uint32_t low = (1u << bits) - 1;
-  u += (low >> 1) + ((u >> bits) & 1);
-  u &= ~low;
-  std::memcpy(&x, &u, sizeof x);
-  return x;
-}
-
-float to_f16(float x) {
-  constexpr float kSmallestNormal = 0x1p-14f;
-  if (std::isnan(x)) return x;
-  if (std::fabs(x) >= 65520.0f) return std::copysign(std::numeric_limits<float>::infinity(), x);
-  if (std::fabs(x) < kSmallestNormal) return std::nearbyint(x * 0x1p24f) * 0x1p-24f;
-  return round_bits(x, 13);
-}
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
 
@@ -109,9 +90,9 @@ double round_to(DType t, double x) {
   switch (t) {
     case DType::i1: return x != 0;
     case DType::i32: return x;
-    case DType::f16: return to_f16(static_cast<float>(x));
-    case DType::bf16: return round_bits(static_cast<float>(x), 16);
-    case DType::f32: return static_cast<float>(x);
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32: return interp::round_to(t, static_cast<float>(x));
   }
   throw InternalError("unknown dtype");
 }
@@ -120,7 +101,9 @@ double shortest(DType t, double x) {
   double rounded = round_to(t, x);
   if (!is_float(t) || !std::isfinite(rounded)) return rounded;
   for (int digits = 1; digits <= 9; ++digits) {
-    double candidate = std::strtod(fmt::format("{:.{}g}", rounded, digits).c_str(), nullptr);
+    const std::string text = fmt::format("{:.{}g}", rounded, digits);
+    double candidate = 0;
+    std::from_chars(text.data(), text.data() + text.size(), candidate);
     if (round_to(t, candidate) == rounded) return candidate;
   }
   return rounded;

@@ -13,7 +13,7 @@
 
 namespace tessera::ir {
 
-// The number of type `t` nearest to `x` (ties to even).
+// The number of type `t` nearest to `x` (ties to even); 16-bit floats by way of f32.
 double round_to(DType t, double x);
 
 // The double with the shortest text that rounds to the same number of type `t`.

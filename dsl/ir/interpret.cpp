@@ -14,12 +14,18 @@
 namespace tessera::ir {
 namespace {
 
-void check_host(const Kernel& kernel, const Binding& binding) {
-  for (std::size_t p = 0; p < binding.arguments.size(); ++p) {
-    const View* view = std::get_if<View>(&binding.arguments[p]);
+void check_arguments(const Kernel& kernel, const std::vector<Param>& params, const std::vector<Argument>& arguments) {
+  if (arguments.size() != params.size()) {
+    throw UserError(
+        {},
+        fmt::format("kernel '{}' was bound without the {} arguments that its masks and score functions read",
+                    kernel.name, params.size() - arguments.size()),
+        "bind it to them too, after its own");
+  }
+  for (std::size_t p = 0; p < arguments.size(); ++p) {
+    const View* view = std::get_if<View>(&arguments[p]);
     if (!view || view->memory == Memory::host) continue;
-    throw UserError({},
-                    fmt::format("'{}' lies in device memory, the interpreter reads host memory", kernel.params[p].name),
+    throw UserError({}, fmt::format("'{}' lies in device memory, the interpreter reads host memory", params[p].name),
                     "copy it to the host, or run the kernel on the device");
   }
 }
@@ -58,10 +64,10 @@ class Crew {
   Crew(std::int64_t count, std::function<void(std::int64_t)> work) : count_(count), work_(std::move(work)) {}
 
   void run(int threads) {
-    std::vector<std::thread> others;
+    std::vector<std::jthread> others;
     for (std::int64_t i = 1; i < std::min<std::int64_t>(threads, count_); ++i) others.emplace_back([this] { take(); });
     take();
-    for (std::thread& other : others) other.join();
+    for (std::jthread& other : others) other.join();
     if (failure_) std::rethrow_exception(failure_);
   }
 
@@ -96,10 +102,10 @@ double number_in(const interp::Tile& tile) {
 }  // namespace
 
 void interpret(const Kernel& kernel, const Binding& binding, InterpretOptions options) {
-  check_host(kernel, binding);
+  const std::vector<Param> params = call_params(kernel);
+  check_arguments(kernel, params, binding.arguments);
   ensure(options.traced_tile > 0, "interpret was asked for tiles of no tokens");
-  const interp::Launch launch{&kernel,  &kernel.params,      &binding.arguments,
-                              &binding, options.traced_tile, outer_axes(kernel)};
+  const interp::Launch launch{&kernel, &params, &binding.arguments, &binding, options.traced_tile, outer_axes(kernel)};
   const std::vector<std::int64_t> counts = grid_of(kernel, binding, launch);
   std::int64_t programs = 1;
   for (std::int64_t count : counts) programs *= count;

@@ -18,7 +18,8 @@ struct InterpretOptions {
   int traced_tile = 64;  // tokens a tile of grid and looped axes while they are symbolic; no result depends on it
 };
 
-// Outputs are written through the argument views. Views must be host memory.
+// Outputs are written through the argument views. Views must be host memory. A bound on the keys of an `over` keeps
+// what lies past it out; positions and lengths that masks and score functions see stay those of the axis.
 void interpret(const Kernel& kernel, const Binding& binding, InterpretOptions options = {});
 
 // Value of a scalar function at one point, e.g. a mask at (q, k). `arguments`: Function's positions, then values.

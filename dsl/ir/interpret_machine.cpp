@@ -92,7 +92,7 @@ void Machine::leaf(const Op& op) {
     case OpCode::program_id: return set(result, Tile::integer(program_.id(op.axis)));
     case OpCode::length: return set(result, Tile::integer(launch.binding->length(op.axis)));
     case OpCode::scalar: {
-      const auto p = static_cast<std::size_t>(op.index);
+      const std::size_t p = param_of(op);
       return set(result, Tile::number((*launch.params)[p].dtype, std::get<double>((*launch.arguments)[p])));
     }
     case OpCode::group_id: return set(result, Tile::integer(team_ ? team_->group(*this) : 0));
@@ -121,7 +121,7 @@ void Machine::compute(const Op& op) {
 
 Place Machine::place_of(const Op& op, std::size_t first) {
   const Launch& launch = *program_.launch;
-  const auto p = static_cast<std::size_t>(op.index);
+  const std::size_t p = param_of(op);
   const Param& param = (*launch.params)[p];
   Place place{&std::get<View>((*launch.arguments)[p]), &param.axes, {}, {}};
   for (std::size_t i = 0; i < launch.outer.size(); ++i) {
@@ -145,7 +145,7 @@ void Machine::memory(const Op& op) {
     case OpCode::gather: {
       std::vector<const Tile*> indices;
       for (std::size_t i = 0; i < op.operands.size(); ++i) indices.push_back(&tile(op, i));
-      const Argument& table = (*program_.launch->arguments)[static_cast<std::size_t>(op.index)];
+      const Argument& table = (*program_.launch->arguments)[param_of(op)];
       return set(op.results[0], gather(std::get<View>(table), indices));
     }
     default: throw InternalError(fmt::format("op '{}' does not touch memory", info(op.code).name));

@@ -60,8 +60,9 @@ class Team {
 
 class Machine {
  public:
-  Machine(const Program& program, const Graph& graph, Team* team = nullptr)
-      : program_(program), graph_(graph), team_(team) {
+  // `first_param`: which of the launch's parameters the graph's number 0 is.
+  Machine(const Program& program, const Graph& graph, Team* team = nullptr, std::size_t first_param = 0)
+      : program_(program), graph_(graph), team_(team), first_param_(first_param) {
     items_.resize(graph.values.size());
   }
 
@@ -100,6 +101,7 @@ class Machine {
   void leaf(const Op& op);
   void compute(const Op& op);
   void memory(const Op& op);
+  std::size_t param_of(const Op& op) const { return first_param_ + static_cast<std::size_t>(op.index); }
 
   // interpret_control.cpp
   void control(const Op& op);
@@ -122,6 +124,7 @@ class Machine {
   const Program& program_;
   const Graph& graph_;
   Team* team_;
+  std::size_t first_param_;
   std::vector<Item> items_;  // by Value::id
   std::vector<Frame> frames_;
   std::vector<Window> windows_;  // innermost loop last

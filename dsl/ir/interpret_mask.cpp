@@ -28,14 +28,7 @@ Tile Machine::position(Axis axis) const {
   return tile;
 }
 
-// The grid axis whose tokens are a mask's queries: the first that tensors list.
-Axis Machine::query_axis() const {
-  const Launch& launch = *program_.launch;
-  for (Axis axis : launch.kernel->grid) {
-    if (std::find(launch.outer.begin(), launch.outer.end(), axis) == launch.outer.end()) return axis;
-  }
-  return {};
-}
+Axis Machine::query_axis() const { return ir::query_axis(*program_.launch->kernel); }
 
 const Machine::Frame& Machine::over_of(Value handle) const {
   for (std::size_t i = frames_.size(); i-- > 0;) {
@@ -46,11 +39,16 @@ const Machine::Frame& Machine::over_of(Value handle) const {
 }
 
 Tile Machine::call(int function, std::vector<Item> arguments) {
-  const std::vector<Function>& functions = program_.launch->kernel->functions;
+  const Kernel& kernel = *program_.launch->kernel;
+  const std::vector<Function>& functions = kernel.functions;
   const auto f = static_cast<std::size_t>(function);
   ensure(f < functions.size(), "a mask or score function is called that the kernel does not have");
   functions_.resize(functions.size());
-  if (!functions_[f]) functions_[f] = std::make_unique<Machine>(program_, functions[f].graph);
+  if (!functions_[f]) {
+    std::size_t first = kernel.params.size();
+    for (std::size_t i = 0; i < f; ++i) first += functions[i].params.size();
+    functions_[f] = std::make_unique<Machine>(program_, functions[f].graph, nullptr, first);
+  }
   functions_[f]->start(functions[f].graph.entry, std::move(arguments));
   functions_[f]->run();
   ensure(functions_[f]->yielded().size() == 1, "a scalar function yields other than one value");

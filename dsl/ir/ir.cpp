@@ -51,6 +51,19 @@ const Dim* Kernel::whole_extent(Axis axis) const {
   return it == whole.end() ? nullptr : &*it;
 }
 
+Axis query_axis(const Kernel& kernel) {
+  static const Axis query = Axis::named("Query");
+  const auto on_grid = [&](Axis axis) {
+    return std::find(kernel.grid.begin(), kernel.grid.end(), axis) != kernel.grid.end();
+  };
+  if (on_grid(query)) return query;
+  for (Axis axis : kernel.grid) {
+    const auto lists = [axis](const Param& p) { return std::find(p.axes.begin(), p.axes.end(), axis) != p.axes.end(); };
+    if (std::any_of(kernel.params.begin(), kernel.params.end(), lists)) return axis;
+  }
+  return {};
+}
+
 namespace {
 void collect(const Block& block, std::vector<const Op*>& producers) {
   for (const Op& op : block.ops) {

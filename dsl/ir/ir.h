@@ -110,8 +110,10 @@ struct Param {
 // A scalar function of positions: a mask predicate or a score map. Entry arguments are, in this order,
 //   i32 q, i32 k (token indices), i32 h, i32 b (head and batch), then `lengths`: i32 query length, i32 key length,
 //   then the values it maps (none for a mask).
-// The entry block ends in a yield of one value. All values are scalars. `params` are the tables and scalars it reads;
-// gather and scalar ops index this list until the function is attached to a kernel, which appends them to its own.
+// The key length is that of the axis: a bound on the keys cuts them off and moves nothing.
+// The entry block ends in a yield of one value. All values are scalars. `params` are the tables and scalars it reads:
+// its gather and scalar ops index this list. A traced kernel is called with its own parameters, then with those of
+// functions[0], functions[1], ...; tile_by_mask appends them to the kernel's own in that order.
 struct Function {
   std::string name;
   Graph graph;
@@ -131,8 +133,8 @@ struct Role {
 struct Kernel : Graph {
   std::string name;
   Stage stage = Stage::traced;
-  std::vector<Axis>
-      grid;  // outermost last: [Query, Head, Batch]. Those that tensors list are tiled, the others step by 1
+  // Outermost last: [Query, Head, Batch]. Those that tensors list are tiled, the others step by 1.
+  std::vector<Axis> grid;
   std::vector<Dim> grid_tiles;  // stage tiled on: tile extent of each grid axis (1 for Head, Batch)
   std::vector<Param> params;
   std::vector<Function> functions;  // stage traced: what allowed and apply refer to
@@ -142,6 +144,10 @@ struct Kernel : Graph {
 
   const Dim* whole_extent(Axis axis) const;  // null unless `axis` is whole
 };
+
+// The grid axis whose tokens are a mask's queries: Query if the grid has it, else the first grid axis that tensors
+// list. No axis if there is neither. The order of the grid has no other say in what a kernel computes.
+Axis query_axis(const Kernel& kernel);
 
 // The producer of each value: index by Value::id. Null for region arguments. Valid while the graph is not changed.
 std::vector<const Op*> definitions(const Graph& graph);

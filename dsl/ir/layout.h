@@ -11,7 +11,7 @@
 //
 // so lane 5, warp 1, register 2 holds row 8 + 1 + 16 = 25, column 2. Sizes need not be powers of two (N = 80).
 // Slicing an axis away (a reduction's result) drops its register digits and turns its lane and warp digits into
-// replicating ones. Laws, checked at every point by tests/dsl/layout_test.cpp: a layout of a tile is onto; without
+// replicating ones. Laws, checked at every point by tests/dsl/ir/layout_test.cpp: a layout of a tile is onto; without
 // replicating digits it is one to one; slice(L, a) holds at each place the coordinate L has there, less a.
 #pragma once
 

@@ -1,6 +1,7 @@
 #include <tessera/dsl/ir/parse_code.h>
 
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -19,25 +20,74 @@ const std::unordered_map<std::string_view, OpCode>& codes() {
   return table;
 }
 
-std::string user_name(const Token& token, const Type& type, const Op* producer) {
-  std::string name = without_suffix(std::string(token.text));
-  if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) return {};
-  bool constant = producer && producer->code == OpCode::constant;
-  return constant && name == constant_name(producer->number, type) ? std::string() : name;
+std::string user_name(const std::string& written) {
+  std::string name = without_suffix(written);
+  bool number = std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return number ? std::string() : name;
 }
+
+// The value that the n-th number of an op goes by until its constant is made.
+constexpr std::uint32_t kFirstLiteral = UINT32_MAX - 1;
+Value placeholder(std::size_t n) { return {kFirstLiteral - static_cast<std::uint32_t>(n)}; }
 
 }  // namespace
 
-Value CodeParser::define(const Token& token, Type type, const Op* producer) {
+Value CodeParser::define(const Token& token, Type type) {
   std::string written(token.text);
-  std::string name = user_name(token, type, producer);
-  Value v = graph_.add_value(std::move(type), std::move(name));
+  Value v = graph_.add_value(std::move(type), user_name(written));
   if (!names_.emplace(written, v).second) in_.fail_at(token, fmt::format("value %{} is defined twice", written));
   visible_.push_back(std::move(written));
   return v;
 }
 
+bool CodeParser::at_operand() const {
+  for (TokenKind kind : {TokenKind::value, TokenKind::number, TokenKind::literal}) {
+    if (in_.is(kind)) return true;
+  }
+  return in_.is("true") || in_.is("false");
+}
+
+Value CodeParser::literal() {
+  Token token = in_.take();
+  Literal literal{0, std::nullopt};
+  if (token.kind == TokenKind::word) {
+    literal.number = token.text == "true";
+    literal.dtype = DType::i1;
+  } else {
+    literal.number = in_.number_in(token);
+  }
+  if (token.kind == TokenKind::literal)
+    literal.dtype = parse_dtype(in_, token, token.text.substr(token.text.find(':') + 1));
+  literals_.push_back(literal);
+  return placeholder(literals_.size() - 1);
+}
+
+Value CodeParser::constant(double number, DType dtype, SourceLoc loc, Block& into) {
+  auto same = [&](const Constant& c) {
+    return c.dtype == dtype && std::bit_cast<std::uint64_t>(c.number) == std::bit_cast<std::uint64_t>(number);
+  };
+  auto known = std::find_if(constants_.begin(), constants_.end(), same);
+  if (known != constants_.end()) return known->value;
+  Value v = graph_.add_value(Type::scalar(dtype));
+  into.ops.push_back({.code = OpCode::constant, .results = {v}, .number = number, .loc = loc});
+  constants_.push_back({dtype, number, v});
+  return v;
+}
+
+void CodeParser::settle(Op& op, Block& into) {
+  if (literals_.empty()) return;
+  for (std::size_t i = 0; i < op.operands.size(); ++i) {
+    std::uint32_t n = kFirstLiteral - op.operands[i].id;
+    if (n >= literals_.size()) continue;
+    const Literal& literal = literals_[n];
+    DType dtype = literal.dtype ? *literal.dtype : implied_dtype(graph_, op, i);
+    op.operands[i] = constant(literal.number, dtype, op.loc, into);
+  }
+  literals_.clear();
+}
+
 Value CodeParser::use() {
+  if (at_operand() && !in_.is(TokenKind::value)) return literal();
   Token token = in_.expect(TokenKind::value, "a value");
   auto it = names_.find(std::string(token.text));
   if (it == names_.end()) in_.fail_at(token, fmt::format("value %{} is not defined here", token.text));
@@ -45,7 +95,7 @@ Value CodeParser::use() {
 }
 
 void CodeParser::uses(Op& op) {
-  if (!in_.same_line() || !in_.is(TokenKind::value)) return;
+  if (!in_.same_line() || !at_operand()) return;
   do {
     op.operands.push_back(use());
   } while (in_.accept(","));
@@ -128,7 +178,7 @@ void CodeParser::head(Op& op) {
       return;
     case OpCode::when: op.operands.push_back(use()); return;
     default:
-      if (in_.same_line() && in_.is(TokenKind::word)) op.axis = axis();
+      if (in_.same_line() && in_.is(TokenKind::word) && !at_operand()) op.axis = axis();
       break;
   }
   uses(op);
@@ -145,11 +195,9 @@ void CodeParser::carried(Op& op, std::vector<Token>& names) {
   in_.expect(")");
 }
 
-void CodeParser::region(Op& op) {
-  std::vector<Token> names;
-  carried(op, names);
+void CodeParser::region(Op& op, const std::vector<Token>& names) {
   in_.expect("{");
-  std::size_t outside = visible_.size(), first = op.operands.size() - names.size();
+  std::size_t outside = visible_.size(), constants = constants_.size(), first = op.operands.size() - names.size();
   Block& region = op.regions.emplace_back();
   if (op.code == OpCode::loop || op.code == OpCode::over) {
     in_.expect("^");
@@ -164,6 +212,7 @@ void CodeParser::region(Op& op) {
   }
   block(region);
   for (; visible_.size() > outside; visible_.pop_back()) names_.erase(visible_.back());
+  constants_.resize(constants);
 }
 
 void CodeParser::results(Op& op, const std::vector<Token>& names) {
@@ -171,17 +220,17 @@ void CodeParser::results(Op& op, const std::vector<Token>& names) {
     if (names.size() > op.operands.size()) in_.fail_at(names[0], "more results than carried values");
     std::size_t first = op.operands.size() - names.size();
     for (std::size_t i = 0; i < names.size(); ++i) {
-      op.results.push_back(define(names[i], graph_.type(op.operands[first + i]), &op));
+      op.results.push_back(define(names[i], graph_.type(op.operands[first + i])));
     }
     return;
   }
   if (names.empty()) return;
   if (names.size() > 1) in_.fail_at(names[1], fmt::format("'{}' has one result", info(op.code).name));
   in_.expect(":");
-  op.results.push_back(define(names[0], parse_type(in_, layouts_), &op));
+  op.results.push_back(define(names[0], parse_type(in_, layouts_)));
 }
 
-Op CodeParser::op() {
+Op CodeParser::op(Block& into) {
   std::vector<Token> names;
   SourceLoc loc = in_.loc();
   if (in_.is(TokenKind::value)) {
@@ -197,13 +246,23 @@ Op CodeParser::op() {
   head(op);
   bool has_region =
       op.code == OpCode::loop || op.code == OpCode::over || op.code == OpCode::when || op.code == OpCode::role;
-  if (has_region) region(op);
+  if (has_region) {
+    std::vector<Token> arguments;
+    carried(op, arguments);
+    settle(op, into);
+    region(op, arguments);
+  }
   results(op, names);
+  settle(op, into);
+  if (is_literal(graph_, op)) constants_.push_back({graph_.type(op.results[0]).dtype, op.number, op.results[0]});
   return op;
 }
 
 void CodeParser::block(Block& into) {
-  while (!in_.accept("}")) into.ops.push_back(op());
+  while (!in_.accept("}")) {
+    Op next = op(into);
+    into.ops.push_back(std::move(next));
+  }
 }
 
 }  // namespace tessera::ir::detail

@@ -26,9 +26,17 @@ std::size_t number_end(std::string_view text, std::size_t i) {
   return end;
 }
 
-std::size_t word_end(std::string_view text, std::size_t i, bool with_minus) {
-  while (i < text.size() && (is_word(text[i]) || (with_minus && text[i] == '-'))) ++i;
+std::size_t word_end(std::string_view text, std::size_t i) {
+  while (i < text.size() && is_word(text[i])) ++i;
   return i;
+}
+
+// Whether a dtype follows the number that ends at `end`, with no blank between; moves `end` past it.
+TokenKind with_dtype(std::string_view text, std::size_t& end) {
+  bool typed = end + 1 < text.size() && text[end] == ':' && std::isalpha(static_cast<unsigned char>(text[end + 1]));
+  if (!typed) return TokenKind::number;
+  end = word_end(text, end + 1);
+  return TokenKind::literal;
 }
 
 // The token at `i`, which is no blank; `end` is where it stops.
@@ -41,14 +49,14 @@ Token token_at(std::string_view text, std::size_t i, std::size_t& end) {
   if (c == '%' || ((c == '@' || c == '#') && is_digit(ahead))) {
     kind = c == '%' ? TokenKind::value : c == '@' ? TokenKind::at : TokenKind::hash;
     start = i + 1;
-    end = word_end(text, start, c == '%');
+    end = word_end(text, start);
   } else if (is_digit(c) || (c == '-' && (is_digit(ahead) || ahead == 'i' || ahead == 'n'))) {
-    kind = TokenKind::number;
     end = number_end(text, i);
+    kind = with_dtype(text, end);
   } else if (is_word(c)) {
-    end = word_end(text, i, false);
+    end = word_end(text, i);
     std::string_view word = text.substr(i, end - i);
-    kind = word == "inf" || word == "nan" ? TokenKind::number : TokenKind::word;
+    kind = word == "inf" || word == "nan" ? with_dtype(text, end) : TokenKind::word;
   }
   return {kind, text.substr(start, end - start), 0, 0};
 }
@@ -99,12 +107,14 @@ Token Tokens::expect(TokenKind kind, const char* what) {
   return take();
 }
 
-double Tokens::number() {
-  Token token = expect(TokenKind::number, "a number");
+double Tokens::number() { return number_in(expect(TokenKind::number, "a number")); }
+
+double Tokens::number_in(const Token& token) const {
+  std::string_view digits = token.text.substr(0, token.text.find(':'));
   double value = 0;
-  auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
-  if (error != std::errc() || end != token.text.data() + token.text.size()) {
-    fail_at(token, fmt::format("'{}' is not a number", token.text));
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    fail_at(token, fmt::format("'{}' is not a number", digits));
   }
   return value;
 }

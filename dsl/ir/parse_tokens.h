@@ -10,7 +10,8 @@
 
 namespace tessera::ir::detail {
 
-enum class TokenKind : std::uint8_t { word, value, number, at, hash, punctuation, end };
+// A literal is a number with its dtype: "0:i32".
+enum class TokenKind : std::uint8_t { word, value, number, literal, at, hash, punctuation, end };
 
 struct Token {
   TokenKind kind;
@@ -36,6 +37,7 @@ class Tokens {
   Token expect(TokenKind kind, const char* what);
   std::string word(const char* what) { return std::string(expect(TokenKind::word, what).text); }
   double number();
+  double number_in(const Token& token) const;  // the number that a token starts with, up to a colon
   int integer();
   int index(TokenKind kind, const char* what);  // of @0 or #0
   int times();                                  // "x2"

@@ -12,16 +12,20 @@ Dim parse_dim(Tokens& in) {
   return dim;
 }
 
+DType parse_dtype(const Tokens& in, const Token& token, std::string_view name) {
+  try {
+    return dtype_named(name);
+  } catch (const UserError&) {
+    in.fail_at(token, fmt::format("expected a type, found '{}'", name),
+               "use one of i1, i32, f16, bf16, f32, tile, shared, view, barrier");
+  }
+}
+
 namespace {
 
 DType parse_dtype(Tokens& in) {
   Token token = in.expect(TokenKind::word, "a type");
-  try {
-    return dtype_named(token.text);
-  } catch (const UserError&) {
-    in.fail_at(token, fmt::format("expected a type, found '{}'", token.text),
-               "use one of i1, i32, f16, bf16, f32, tile, shared, view, barrier");
-  }
+  return parse_dtype(in, token, token.text);
 }
 
 Type parse_elements(Tokens& in) {

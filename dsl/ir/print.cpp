@@ -56,17 +56,35 @@ class CodePrinter {
 
   std::string block(const Block& block, int indent) const {
     std::string text;
-    for (const Op& op : block.ops) text += line(op, indent);
+    for (const Op& op : block.ops) {
+      if (!detail::is_literal(graph_, op)) text += line(op, indent);
+    }
     return text;
   }
   std::string name(Value v) const { return names_[v]; }
   const std::string& param_name(std::size_t i) const { return params_[i]; }
 
  private:
-  std::string list(const std::vector<Value>& values, std::size_t from = 0, std::size_t to = SIZE_MAX) const {
+  // By name, or as a number, whose dtype is written unless it is the implied one.
+  std::string operand(const Op& op, std::size_t i) const {
+    Value v = op.operands[i];
+    const Op* literal = names_.literal(v);
+    if (!literal) return names_[v];
+    DType dtype = graph_.type(v).dtype;
+    if (dtype == DType::i1 && (literal->number == 0 || literal->number == 1)) return literal->number ? "true" : "false";
+    return dtype == detail::implied_dtype(graph_, op, i) ? fmt::format("{}", literal->number)
+                                                         : fmt::format("{}:{}", literal->number, name_of(dtype));
+  }
+  // Operands [from, to), as far as there are so many.
+  std::string list(const Op& op, std::size_t from = 0, std::size_t to = SIZE_MAX) const {
     std::string text;
-    for (std::size_t i = from; i < std::min(to, values.size()); ++i)
-      text += (text.empty() ? "" : ", ") + names_[values[i]];
+    for (std::size_t i = from; i < std::min(to, op.operands.size()); ++i)
+      text += (text.empty() ? "" : ", ") + operand(op, i);
+    return text;
+  }
+  std::string results(const Op& op) const {
+    std::string text;
+    for (Value v : op.results) text += (text.empty() ? "" : ", ") + names_[v];
     return text;
   }
   std::string param(const Op& op) const {
@@ -78,44 +96,44 @@ class CodePrinter {
   // "%s0, %s1 ; bound Key %n": coordinates from operand `from` on.
   std::string coordinates(const Op& op, std::size_t from) const {
     std::size_t n = op.operands.size();
-    if (!op.axis || n <= from) return list(op.operands, from);
-    return fmt::format("{} ; bound {} {}", list(op.operands, from, n - 1), op.axis.name(), names_[op.operands[n - 1]]);
+    if (!op.axis || n <= from) return list(op, from);
+    return fmt::format("{} ; bound {} {}", list(op, from, n - 1), op.axis.name(), operand(op, n - 1));
   }
 
   std::string head(const Op& op) const {
     std::string_view name = info(op.code).name;
-    const std::vector<Value>& x = op.operands;
+    bool none = op.operands.empty();
     switch (op.code) {
       case OpCode::constant: return fmt::format("constant {}", op.number);
       case OpCode::scalar: return fmt::format("scalar {}", param(op));
       case OpCode::position:
-        return fmt::format("position {}{}", op.axis.name(), x.empty() ? std::string() : "(" + list(x) + ")");
+        return fmt::format("position {}{}", op.axis.name(), none ? std::string() : "(" + list(op) + ")");
       case OpCode::allowed:
-      case OpCode::apply: return fmt::format("{}{} {}", name, function(op), list(x));
+      case OpCode::apply: return fmt::format("{}{} {}", name, function(op), list(op));
       case OpCode::load:
-        return fmt::format("load {}{}", param(op), x.empty() ? std::string() : "(" + coordinates(op, 0) + ")");
-      case OpCode::store: return fmt::format("store {}({}), {}", param(op), coordinates(op, 1), list(x, 0, 1));
-      case OpCode::gather: return fmt::format("gather {}({})", param(op), list(x));
+        return fmt::format("load {}{}", param(op), none ? std::string() : "(" + coordinates(op, 0) + ")");
+      case OpCode::store: return fmt::format("store {}({}), {}", param(op), coordinates(op, 1), list(op, 0, 1));
+      case OpCode::gather: return fmt::format("gather {}({})", param(op), list(op));
       case OpCode::copy:
-        return fmt::format("copy {}({} ; {} ; {})", param(op), list(x, 0, 1), list(x, 1, 3), coordinates(op, 3));
-      case OpCode::expect: return fmt::format("expect {} {}", op.number, list(x));
-      case OpCode::wait: return fmt::format("wait {}{}", op.index > 0 ? fmt::format("{} ", op.index) : "", list(x));
-      case OpCode::mma_wait: return fmt::format("mma_wait {}{}", op.index, x.empty() ? "" : " " + list(x));
-      case OpCode::loop: return fmt::format("loop {} to {}", list(x, 0, 1), list(x, 1, 2));
+        return fmt::format("copy {}({} ; {} ; {})", param(op), list(op, 0, 1), list(op, 1, 3), coordinates(op, 3));
+      case OpCode::expect: return fmt::format("expect {} {}", op.number, list(op));
+      case OpCode::wait: return fmt::format("wait {}{}", op.index > 0 ? fmt::format("{} ", op.index) : "", list(op));
+      case OpCode::mma_wait: return fmt::format("mma_wait {}{}", op.index, none ? "" : " " + list(op));
+      case OpCode::loop: return fmt::format("loop {} to {}", list(op, 0, 1), list(op, 1, 2));
       case OpCode::over: return over_head(op);
-      case OpCode::when: return fmt::format("when {}", list(x, 0, 1));
+      case OpCode::when: return fmt::format("when {}", list(op, 0, 1));
       case OpCode::role: return fmt::format("role @{}", op.index);
       default: break;
     }
     std::string text(name);
     if (op.axis) text += " " + op.axis.name();
-    return x.empty() ? text : text + " " + list(x);
+    return none ? text : text + " " + list(op);
   }
 
   std::string over_head(const Op& op) const {
     std::string text = fmt::format("over {}", op.axis.name());
     if (op.index >= 0) text += fmt::format(" mask @{}", op.index);
-    if (op.operands.size() > op.results.size()) text += " bound " + names_[op.operands[0]];
+    if (op.operands.size() > op.results.size()) text += " bound " + operand(op, 0);
     return text;
   }
 
@@ -126,7 +144,7 @@ class CodePrinter {
     std::string text;
     std::size_t own = region.args.size() - n, first = op.operands.size() - n;
     for (std::size_t i = 0; i < n; ++i) {
-      text += fmt::format("{}{} = {}", i ? ", " : " (", names_[region.args[own + i]], names_[op.operands[first + i]]);
+      text += fmt::format("{}{} = {}", i ? ", " : " (", names_[region.args[own + i]], operand(op, first + i));
     }
     return text + ")";
   }
@@ -141,7 +159,7 @@ class CodePrinter {
   std::string line(const Op& op, int indent) const {
     std::string pad(indent, ' ');
     std::string text = pad;
-    if (!op.results.empty()) text += list(op.results) + " = ";
+    if (!op.results.empty()) text += results(op) + " = ";
     text += head(op);
     bool typed = op.results.size() == 1 && op.regions.empty() && op.code != OpCode::mma_wait;
     if (typed && op.results[0].id < graph_.values.size()) text += " : " + layouts_.text(graph_.type(op.results[0]));

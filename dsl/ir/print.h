@@ -5,9 +5,9 @@
 //     param scale: scalar f32
 //     param doc: table i32 rank 1
 //     function @0 window(q, k, head, batch, query_length, key_length) {
-//       %6 = sub %k, %q : i32
+//       %0 = sub %k, %q : i32
 //       ...
-//       yield %9
+//       yield %3
 //     }
 //     %0 = load q : bf16[Query, Depth]
 //     %1 = constant -1e+30 : f32[Query]
@@ -15,9 +15,12 @@
 //       ^(%t: tile Key)
 //       %4 = load k(%t) : bf16[Key, Depth]
 //       %5 = dot Depth %0, %4 : f32[Query, Key]
+//       %6 = allowed @0 %t : i1[Query, Key]
+//       %7 = select %6, %5, -inf : f32[Query, Key]
+//       ...
 //       yield %8, %9
 //     }
-//     store o(), %7
+//     store o(), %10
 //   }
 //
 // Placed kernels list roles and layouts at the top; types refer to layouts by number:
@@ -30,7 +33,7 @@
 //     role @0 {
 //       expect 16384 %k_full, %n
 //       %8 = slot %ks, %n : view<bf16[Key:128, Depth:64]>
-//       copy k(%8 ; %k_full, %n ; %start, %c0 ; bound Key %length)
+//       copy k(%8 ; %k_full, %n ; %start, 0 ; bound Key %length)
 //       wait 1 %k_empty, %n                                   index 1; 0 is not written
 //     }
 //     %9 = mma Depth %q, %8 : f32[Query:64, Key:128] #0
@@ -38,11 +41,18 @@
 //   }
 //
 // One op a line: results, name, axis or index, operands, type of the result. Ops with regions and mma_wait pass types
-// through and write none. `loop %lo to %hi (%n = %c0) {` has its index on the next line, `^(%i)`; `when %c (...) {` has
+// through and write none. `loop 0 to %hi (%n = 0) {` has its index on the next line, `^(%i)`; `when %c (...) {` has
 // none.
 //
-// Values print as %<name> when they have one, with a number appended where names repeat, constants as %c128, %c-1 and
-// %true, others as %<number> in order of appearance: the text does not depend on how the kernel was built.
+// Values print as %<name> when they have one, with a number appended where names repeat, others as %<number> in order
+// of appearance: the text does not depend on how the kernel was built.
+//
+// Scalar constants have no lines: they are numbers where they are used, `mul %1, 128`, and the parser makes one
+// constant op of equal numbers in a block and those inside it. (It takes lines as well, `%0 = constant 128 : i32`.) A
+// number that operates elementwise or is broadcast has the dtype of the result, the right side of a comparison that of
+// the left; elsewhere a number is i32. Where it has another dtype, that is written with it: `yield 1:f32`. i1 is `true`
+// and `false` everywhere.
+//
 // parse(print(k)) prints the same text again. Locations are printed as `// file:line` comments only when asked for.
 #pragma once
 

@@ -7,10 +7,23 @@
 
 namespace tessera::ir::detail {
 
-std::string constant_name(double number, const Type& type) {
-  if (!type.is_scalar()) return {};
-  if (type.dtype == DType::i1) return number != 0 ? "true" : "false";
-  return type.dtype == DType::i32 ? fmt::format("c{}", static_cast<std::int64_t>(number)) : std::string();
+bool is_literal(const Graph& graph, const Op& op) {
+  return op.code == OpCode::constant && op.results.size() == 1 && op.results[0].id < graph.values.size() &&
+         graph.type(op.results[0]).is_scalar();
+}
+
+DType implied_dtype(const Graph& graph, const Op& op, std::size_t i) {
+  auto dtype_of = [&](const std::vector<Value>& values) {
+    bool known = !values.empty() && values[0].id < graph.values.size();
+    return known ? graph.type(values[0]).dtype : DType::i32;
+  };
+  switch (info(op.code).kind) {
+    case OpKind::unary:
+    case OpKind::binary:
+    case OpKind::ternary: return op.code == OpCode::cast ? DType::i32 : dtype_of(op.results);
+    case OpKind::compare: return i == 1 ? dtype_of(op.operands) : DType::i32;
+    default: return op.code == OpCode::broadcast ? dtype_of(op.results) : DType::i32;
+  }
 }
 
 std::string identifier(const std::string& name) {
@@ -30,29 +43,30 @@ std::string Distinct::operator()(const std::string& wanted) {
 }
 
 ValueNames::ValueNames(const Graph& graph) : graph_(graph), names_(graph.values.size()) {
-  for (Value arg : graph.entry.args) name(arg, nullptr);
+  for (Value arg : graph.entry.args) name(arg);
   block(graph.entry);
 }
 
-void ValueNames::name(Value v, const Op* producer) {
+void ValueNames::name(Value v) {
   if (v.id >= names_.size() || !names_[v.id].empty()) return;
   std::string wanted = identifier(graph_.name_of(v));
-  if (wanted.empty() && producer && producer->code == OpCode::constant) {
-    wanted = constant_name(producer->number, graph_.type(v));
-  }
   names_[v.id] = "%" + (wanted.empty() ? std::to_string(next_++) : distinct_(wanted));
 }
 
 void ValueNames::block(const Block& block) {
   for (const Op& op : block.ops) {
+    if (is_literal(graph_, op)) {
+      literals_.emplace(op.results[0].id, &op);
+      continue;
+    }
     for (const Block& region : op.regions) {
       for (Value arg : region.args) {
-        if (arg.id < names_.size() && !graph_.name_of(arg).empty()) name(arg, nullptr);
+        if (arg.id < names_.size() && !graph_.name_of(arg).empty()) name(arg);
       }
     }
-    for (Value v : op.results) name(v, &op);
+    for (Value v : op.results) name(v);
     for (const Block& region : op.regions) {
-      for (Value arg : region.args) name(arg, nullptr);
+      for (Value arg : region.args) name(arg);
       this->block(region);
     }
   }
@@ -60,6 +74,11 @@ void ValueNames::block(const Block& block) {
 
 std::string ValueNames::operator[](Value v) const {
   return v.id < names_.size() && !names_[v.id].empty() ? names_[v.id] : "%?";
+}
+
+const Op* ValueNames::literal(Value v) const {
+  auto it = literals_.find(v.id);
+  return it == literals_.end() ? nullptr : it->second;
 }
 
 std::string argument_name(const Function& function, std::size_t i) {

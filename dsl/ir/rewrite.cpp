@@ -94,7 +94,8 @@ Kernel like(const Kernel& kernel) {
   return out;
 }
 
-Value inline_function(const Function& function, std::span<const Value> args, int first_param, Builder& into) {
+std::vector<Value> inline_results(const Function& function, std::span<const Value> args, int first_param,
+                                  Builder& into) {
   const Block& entry = function.graph.entry;
   if (args.size() != entry.args.size()) {
     throw InternalError(
@@ -103,11 +104,10 @@ Value inline_function(const Function& function, std::span<const Value> args, int
   }
   std::vector<Value> map(function.graph.values.size());
   for (std::size_t i = 0; i < args.size(); ++i) map[entry.args[i].id] = args[i];
-  auto at = [&](Value v) { return map[v.id]; };
   for (const Op& op : entry.ops) {
-    if (op.code == OpCode::yield) return at(op.operands.at(0));
     std::vector<Value> operands;
-    for (Value v : op.operands) operands.push_back(at(v));
+    for (Value v : op.operands) operands.push_back(map[v.id]);
+    if (op.code == OpCode::yield) return operands;
     OpKind kind = info(op.code).kind;
     Value result;
     if (op.code == OpCode::constant) {
@@ -132,8 +132,16 @@ Value inline_function(const Function& function, std::span<const Value> args, int
           print(function));
     }
     map[op.results.at(0).id] = result;
+    std::string& name = into.graph().values[result.id].name;
+    if (name.empty() && !into.constant_of(result)) name = function.graph.name_of(op.results[0]);
   }
   throw InternalError(fmt::format("function '{}' does not yield", function.name), print(function));
+}
+
+Value inline_function(const Function& function, std::span<const Value> args, int first_param, Builder& into) {
+  std::vector<Value> results = inline_results(function, args, first_param, into);
+  ensure(results.size() == 1, "a scalar function that yields one value was expected");
+  return results[0];
 }
 
 }  // namespace tessera::ir

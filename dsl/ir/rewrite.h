@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
 #include <tessera/dsl/ir/builder.h>
@@ -50,7 +50,10 @@ class Rewriter {
 Kernel like(const Kernel& kernel);
 
 // Emits the body of a scalar function with `args` for its arguments (scalars or tiles: it broadcasts by name) and
-// `first_param` added to its parameter indices. Returns the yielded value.
-Value inline_function(const Function& function, std::span<const Value> args, int first_param, Builder& into);
+// `first_param` added to its parameter indices. Returns what it yields; values keep the names they have in it.
+std::vector<Value> inline_results(const Function& function, std::span<const Value> args, int first_param,
+                                  Builder& into);
+Value inline_function(const Function& function, std::span<const Value> args, int first_param,
+                      Builder& into);  // of one result
 
 }  // namespace tessera::ir

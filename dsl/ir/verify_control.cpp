@@ -48,7 +48,7 @@ std::string control_rule(const Surroundings& in, const Op& op) {
       return is_index(index) ? "" : fmt::format("its index is {}, must be i32", to_string(index));
     }
     case OpCode::over: {
-      if (std::string reason = function_rule(in, op); !reason.empty()) return reason;
+      if (std::string reason = mask_rule(in, op); !reason.empty()) return reason;
       bool bounded = op.operands.size() == op.results.size() + 1;
       if (bounded) {
         if (std::string reason = scalar_i32_rule(in, op, 0, 1, "the bound"); !reason.empty()) return reason;

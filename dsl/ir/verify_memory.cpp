@@ -64,7 +64,7 @@ std::string gather_rule(const Surroundings& in, const Op& op) {
     const Type& t = in.type(v);
     if (t.kind != TypeKind::tile || t.dtype != DType::i32)
       return fmt::format("an index is {}, must be i32", to_string(t));
-    wanted.dims = broadcast_dims(wanted.dims, t.dims);
+    if (std::string reason = merge_rule(wanted.dims, t.dims); !reason.empty()) return reason;
   }
   const Type& result = in.result(op);
   bool fits = result.kind == TypeKind::tile && result.dtype == wanted.dtype && same_dims(result.dims, wanted.dims);

@@ -36,6 +36,28 @@ std::string function_rule(const Surroundings& in, const Op& op) {
 
 namespace {
 
+// What function op.index yields: one value of this dtype.
+std::string yield_rule(const Surroundings& in, const Op& op, DType wanted) {
+  const Function& function = in.kernel->functions[op.index];
+  const std::vector<Value>& yielded = function.graph.entry.ops.back().operands;
+  if (yielded.size() == 1 && function.graph.type(yielded[0]).dtype == wanted) return {};
+  return fmt::format("function '{}' does not yield one {}", function.name, name_of(wanted));
+}
+
+}  // namespace
+
+std::string mask_rule(const Surroundings& in, const Op& op) {
+  if (std::string reason = function_rule(in, op); !reason.empty()) return reason;
+  if (!in.kernel || op.index < 0) return {};
+  const Function& function = in.kernel->functions[op.index];
+  if (int takes = function.result_arguments()) {
+    return fmt::format("function '{}' takes {} values, a mask takes none", function.name, takes);
+  }
+  return yield_rule(in, op, DType::i1);
+}
+
+namespace {
+
 bool gives_value(const Op& op) {
   switch (op.code) {
     case OpCode::store:
@@ -79,11 +101,11 @@ std::string constant_rule(const Type& type, double number) {
 }
 
 std::string allowed_rule(const Surroundings& in, const Op& op) {
-  if (std::string reason = function_rule(in, op); !reason.empty()) return reason;
+  if (std::string reason = mask_rule(in, op); !reason.empty()) return reason;
   const Type& handle = in.operand(op, 0);
   const Type& result = in.result(op);
-  bool fits = handle.kind == TypeKind::index && result.dtype == DType::i1 && result.dims.size() == 2 &&
-              result.has(handle.dims[0].axis);
+  bool fits = handle.kind == TypeKind::index && handle.dims.size() == 1 && result.dtype == DType::i1 &&
+              result.dims.size() == 2 && result.has(handle.dims[0].axis);
   return fits ? "" : fmt::format("gives {} for {}", to_string(result), to_string(handle));
 }
 
@@ -144,6 +166,19 @@ std::string leaf_rule(const Surroundings& in, const Op& op) {
   return tile_of_axis ? "" : fmt::format("gives {}, must give i32[{}]", to_string(result), op.axis.name());
 }
 
+std::string merge_rule(std::vector<Dim>& into, const std::vector<Dim>& dims) {
+  for (const Dim& d : dims) {
+    auto known = std::find_if(into.begin(), into.end(), [&](const Dim& other) { return other.axis == d.axis; });
+    if (known == into.end()) {
+      into.push_back(d);
+    } else if (known->extent != d.extent) {
+      return fmt::format("axis {} has {} elements in one operand and {} in another", d.axis.name(), known->extent,
+                         d.extent);
+    }
+  }
+  return {};
+}
+
 std::string elementwise_rule(const Surroundings& in, const Op& op) {
   const Type& result = in.result(op);
   std::vector<Dim> dims;
@@ -153,15 +188,7 @@ std::string elementwise_rule(const Surroundings& in, const Op& op) {
     if (auto refusal = condition ? std::nullopt : refuse_operand(op.code, t)) {
       return fmt::format("takes {}, not {}", refusal->wanted, to_string(t));
     }
-    for (const Dim& d : t.dims) {
-      auto known = std::find_if(dims.begin(), dims.end(), [&](const Dim& other) { return other.axis == d.axis; });
-      if (known == dims.end()) {
-        dims.push_back(d);
-      } else if (known->extent != d.extent) {
-        return fmt::format("axis {} has {} elements in one operand and {} in another", d.axis.name(), known->extent,
-                           d.extent);
-      }
-    }
+    if (std::string reason = merge_rule(dims, t.dims); !reason.empty()) return reason;
   }
   std::size_t first = 0;
   if (op.code == OpCode::select) {
@@ -241,6 +268,14 @@ std::string apply_rule(const Surroundings& in, const Op& op) {
     return fmt::format("gives {} values to function '{}', which takes {}", op.operands.size() - 1,
                        in.kernel->functions[op.index].name, takes);
   }
+  const Graph& function = in.kernel->functions[op.index].graph;
+  for (std::size_t i = 1; i < op.operands.size(); ++i) {
+    DType wanted = function.type(function.entry.args[Function::kPositions + i - 1]).dtype;
+    if (in.operand(op, i).dtype == wanted) continue;
+    return fmt::format("gives {} to function '{}', which takes {}", to_string(in.operand(op, i)),
+                       in.kernel->functions[op.index].name, name_of(wanted));
+  }
+  if (std::string reason = yield_rule(in, op, in.operand(op, 1).dtype); !reason.empty()) return reason;
   if (!same_type(in.result(op), in.operand(op, 1))) {
     return fmt::format("gives {}, must give {}", to_string(in.result(op)), to_string(in.operand(op, 1)));
   }

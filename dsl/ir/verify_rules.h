@@ -35,6 +35,10 @@ std::string scalar_i32_rule(const Surroundings& in, const Op& op, std::size_t fr
 // Whether op.index names a parameter of this kind, respectively a function or none.
 std::string param_rule(const Surroundings& in, const Op& op, ParamKind kind, const char* what);
 std::string function_rule(const Surroundings& in, const Op& op);
+std::string mask_rule(const Surroundings& in, const Op& op);  // and whether it is a mask
+
+// Adds to `into` the dims it lacks; complains where extents of the others differ.
+std::string merge_rule(std::vector<Dim>& into, const std::vector<Dim>& dims);
 
 // Contraction of `a` and `b` along op.axis, for dot and mma.
 std::string product_rule(const Surroundings& in, const Op& op);

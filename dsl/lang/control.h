@@ -2,6 +2,7 @@
 // struct of Tiles (struct.h) or one Tile, which the body is given and returns.
 //
 //   auto end = over<Key>(mask, State{0, 0}, [&](KeyTile t, State s) { ...; return State{...}; });
+//                                                 the tiles of keys that the mask needs, of no other axis
 //   over<Key>(mask, up_to(n), state, body)        keys from n on do not exist: they are neither read nor allowed
 //   loop<Channel>(state, body)                    every tile of an axis: body(TileIndex<Channel> t, State s)
 //   loop(0, n, state, body)                       body(Tile<i32> i, State s)
@@ -50,6 +51,13 @@ struct CarriedAcross {
   static_assert(
       detail::lacks_axis<S, A>(),
       "the carried state has the axis that the loop walks in tiles: it would mean another tile on every trip");
+  static constexpr bool ok = true;
+};
+template <class A>
+struct Masked {
+  static_assert(std::is_same_v<A, Key>,
+                "over with a mask walks Key: a mask says which keys the program's queries need; loop<Axis>(...) walks "
+                "any axis");
   static constexpr bool ok = true;
 };
 template <class Returned, class S>
@@ -139,17 +147,20 @@ S conditional(const C& condition, const S& state, const F& body, SourceLoc loc) 
 
 }  // namespace detail
 
-// The tiles of axis A that the mask needs for this program's tile of the other axis.
+// The tiles of keys that the mask needs for this program's tile of queries.
 template <AxisType A, class S, class F>
 S over(const Mask& mask, const S& state, const F& body, SourceLoc loc = SourceLoc::here()) {
+  static_assert(check::Masked<A>::ok);
   return detail::over_tiles<A>(&mask, {}, state, body, loc);
 }
 template <AxisType A, class S, class F>
 S over(const Mask& mask, const UpTo& limit, const S& state, const F& body, SourceLoc loc = SourceLoc::here()) {
+  static_assert(check::Masked<A>::ok);
   return detail::over_tiles<A>(&mask, limit, state, body, loc);
 }
 template <AxisType A, class F>
 void over(const Mask& mask, const F& body, SourceLoc loc = SourceLoc::here()) {
+  static_assert(check::Masked<A>::ok);
   detail::over_tiles<A>(&mask, {}, detail::NoState{}, body, loc);
 }
 

@@ -1,5 +1,7 @@
 #include <tessera/dsl/lang/kernel.h>
 
+#include <algorithm>
+
 #include <tessera/dsl/ir/rewrite.h>
 #include <tessera/dsl/ir/verify.h>
 
@@ -26,6 +28,16 @@ void renumber(ir::Block& block, const std::vector<int>& to) {
 }
 
 }  // namespace
+
+void check_kernel_name(const std::string& name, SourceLoc loc) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const bool right = !name.empty() && is_letter(name[0]) &&
+                     std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
+  if (right) return;
+  throw UserError(loc, "a kernel cannot be named '" + name + "'",
+                  "its entry point bears the name: use letters, digits and underscores, a letter or underscore first");
+}
 
 KernelTrace::KernelTrace(std::string name, std::vector<ir::Axis> grid, std::vector<ParameterNote> parameters,
                          SourceLoc loc)

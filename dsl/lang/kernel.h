@@ -40,6 +40,8 @@ auto call_operator() {
 template <class F, DType... T>
 using arguments_of = typename FirstArgument<decltype(call_operator<F, T...>())>::type;
 
+void check_kernel_name(const std::string& name, SourceLoc loc);
+
 // Opens the kernel's trace, and closes it: checks the outputs, drops optional parameters that were not used.
 class KernelTrace {
  public:
@@ -63,7 +65,9 @@ class KernelDef {
  public:
   KernelDef(F body, SourceLoc loc) : body_(std::move(body)), loc_(loc) {}
 
-  KernelDef named(std::string name) const {
+  // Its IR and its entry point bear the name: letters, digits and underscores.
+  KernelDef named(std::string name, SourceLoc loc = SourceLoc::here()) const {
+    detail::check_kernel_name(name, loc);
     KernelDef copy = *this;
     copy.name_ = std::move(name);
     return copy;
@@ -97,7 +101,7 @@ KernelDef<F, G...> kernel(GridAxes<G...>, F body, SourceLoc loc = SourceLoc::her
 // The same with a name, which its IR and its entry point bear.
 template <class... G, class F>
 KernelDef<F, G...> kernel(const char* name, GridAxes<G...> axes, F body, SourceLoc loc = SourceLoc::here()) {
-  return kernel(axes, std::move(body), loc).named(name);
+  return kernel(axes, std::move(body), loc).named(name, loc);
 }
 
 }  // namespace tessera

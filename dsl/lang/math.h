@@ -1,5 +1,10 @@
 // Functions of expressions. They live in tessera and are found by argument; under `using namespace std` they still win
 // over std::max and std::min, and calling those by full name is refused with a sentence.
+//
+// On a GPU f32 functions are the hardware's: exp2, sqrt and rsqrt within 2 units in the last place, exp and log one
+// rounding more, tanh within 4e-7 of the value. x / y is within 2 units while |y| is from 2^-126 to 2^126. Where many
+// elements are divided by few, as rows by their sums, each is multiplied by a rounded 1 / y: one rounding more, and
+// beyond that range of |y| the quotient is 0 or infinite. Denormal numbers count as 0.
 #pragma once
 
 #include <tessera/dsl/lang/tile.h>

@@ -24,47 +24,31 @@ struct At {
 
 namespace detail {
 
-// The axis a mask pairs with the looped one.
-template <class A>
-struct Counterpart {
-  using type = void;
-};
-template <>
-struct Counterpart<Key> {
-  using type = Query;
-};
-template <>
-struct Counterpart<Query> {
-  using type = Key;
-};
-
 // i1[Query, Key]: where the loop's mask holds, and both tokens exist.
-template <class Looped>
-struct Allowed : NoBranch<Allowed<Looped>> {
-  using Other = typename Counterpart<Looped>::type;
-  using axes = std::conditional_t<std::is_same_v<Looped, Query>, Axes<Looped, Other>, Axes<Other, Looped>>;
+struct Allowed : NoBranch<Allowed> {
+  using axes = Axes<Query, Key>;
   static constexpr DType dtype = i1;
   using bound_value = void;
   Handle tile;
   int function;
 
   Allowed(Handle t, int f) : tile(t), function(f) {}
-  Handle lower(SourceLoc loc) const { return allowed(function, axis<Looped>(), axis<Other>(), tile, loc); }
+  Handle lower(SourceLoc loc) const { return allowed(function, axis<Key>(), axis<Query>(), tile, loc); }
 };
 
-template <class A, bool HasCounterpart = !std::is_void_v<typename Counterpart<A>::type>>
+template <class A>
 struct TileIndexBase {
   TileIndexBase(Handle, int) {}
 };
-template <class A>
-struct TileIndexBase<A, true> {
-  Allowed<A> allowed;
+template <>
+struct TileIndexBase<Key> {
+  Allowed allowed;
   TileIndexBase(Handle tile, int function) : allowed(tile, function) {}
 };
 
 }  // namespace detail
 
-// The tile of axis A that a loop is at. Of Key (and Query) it also has `.allowed`.
+// The tile of axis A that a loop is at. Of Key it also has `.allowed`: what the mask of over<Key>(mask, ...) says.
 template <AxisType A>
 class TileIndex : public detail::TileIndexBase<A> {
  public:

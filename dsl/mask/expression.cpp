@@ -1,5 +1,6 @@
 #include <tessera/dsl/mask/expression.h>
 
+#include <bit>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -8,8 +9,10 @@ namespace tessera::mask {
 
 using ir::OpCode;
 
+// Numbers by their bits: 0 and -0 are two, and a NaN is itself.
 bool operator<(const Expressions::Node& a, const Expressions::Node& b) {
-  return std::tie(a.op, a.dtype, a.in, a.index, a.number) < std::tie(b.op, b.dtype, b.in, b.index, b.number);
+  const auto x = std::bit_cast<std::uint64_t>(a.number), y = std::bit_cast<std::uint64_t>(b.number);
+  return std::tie(a.op, a.dtype, a.in, a.index, x) < std::tie(b.op, b.dtype, b.in, b.index, y);
 }
 
 Expressions::Expressions(const Pointwise& source, const std::vector<NamedScalar>& scalars) : source_(source) {
@@ -54,7 +57,27 @@ Expressions::Id Expressions::make(OpCode op, DType dtype, std::array<Id, 4> in, 
   return folded >= 0 ? folded : intern(node);
 }
 
-// The node that `node` is equal to for all inputs, or -1. Floats fold only when all operands are constants.
+namespace {
+
+// Devices may round the last bit of the result otherwise: they approximate, or contract to a fused multiply-add.
+bool rounds(OpCode op, DType result) {
+  if (result != DType::f32) return false;
+  switch (op) {
+    case OpCode::neg:
+    case OpCode::abs:
+    case OpCode::min:
+    case OpCode::max:
+    case OpCode::floor:
+    case OpCode::select:
+    case OpCode::cast: return false;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+// The node that `node` is equal to for all inputs, or -1. Floats fold only when all operands are constants, and only
+// operations that give every device the same number.
 Expressions::Id Expressions::fold(const Node& node) {
   const auto [a, b, c, d] = node.in;
   if (node.op == OpCode::gather) {
@@ -71,13 +94,14 @@ Expressions::Id Expressions::fold(const Node& node) {
   bool constants = true;
   for (Id i : node.in) constants &= i < 0 || is_constant(i);
   if (constants) {
+    if (rounds(node.op, node.dtype)) return -1;
     const auto number = [&](Id i) { return i < 0 ? 0 : nodes_[i].number; };
     if (node.op != OpCode::cast)
       return constant(apply_op(node.op, nodes_[a].dtype, number(a), number(b), number(c)), node.dtype);
     const double x = number(a);
     return constant(node.dtype == DType::f32  ? static_cast<float>(x)
                     : node.dtype == DType::i1 ? x != 0
-                                              : static_cast<double>(static_cast<Int>(x)),
+                                              : to_i32(x),
                     node.dtype);
   }
   const auto is = [&](Id i, double number) { return is_constant(i) && nodes_[i].number == number; };

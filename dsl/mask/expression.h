@@ -89,6 +89,8 @@ class Expressions {
   Range range(Id id, const PositionRanges& ranges, std::vector<Range>& scratch) const;
   Range static_range(Id id) const { return known_[id]; }
   bool may_wrap(const PositionRanges& ranges) const;  // some i32 operation of any node may leave i32
+  // The same whatever the scalars: each has the value given to this, or any from -scalars to scalars.
+  bool may_wrap(const PositionRanges& ranges, double scalars) const;
 
   std::string describe(Id id) const;  // as a user would write it: "doc[q] == doc[k]"
 
@@ -110,6 +112,7 @@ class Expressions {
 
 // One operation on numbers, with the meaning ir/ops.def gives it. `operand` is the dtype of the operands.
 double apply_op(ir::OpCode op, DType operand, double a, double b = 0, double c = 0);
+double to_i32(double x);  // cast: toward zero, out of range to the nearest end, NaN to 0
 
 // A root compiled for many points: the nodes it needs, in order.
 class PointProgram {

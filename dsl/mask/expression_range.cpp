@@ -129,6 +129,8 @@ Range float_range(OpCode op, Range a, Range b) {
 
 }  // namespace
 
+double to_i32(double x) { return std::isnan(x) ? 0 : std::clamp(std::trunc(x), kAnyInt.lo, kAnyInt.hi); }
+
 double apply_op(OpCode op, DType operand, double a, double b, double c) {
   switch (op) {
     case OpCode::lt: return a < b;
@@ -201,12 +203,17 @@ Range Expressions::range_of(const Node& n, const Range* in, const PositionRanges
 }
 
 bool Expressions::may_wrap(const PositionRanges& ranges) const {
+  return may_wrap(ranges, -std::numeric_limits<double>::infinity());
+}
+
+bool Expressions::may_wrap(const PositionRanges& ranges, double scalars) const {
   std::vector<Range> values(nodes_.size());
   bool wraps = false;
   for (Id i = 0; i < size(); ++i) {
     Range in[4];
     for (int j = 0; j < 4 && nodes_[i].in[j] >= 0; ++j) in[j] = values[nodes_[i].in[j]];
     values[i] = range_of(nodes_[i], in, &ranges, &wraps);
+    if (nodes_[i].op == OpCode::scalar) values[i] = {std::min(values[i].lo, -scalars), std::max(values[i].hi, scalars)};
   }
   return wraps;
 }
@@ -257,7 +264,7 @@ void PointProgram::run(const std::array<Int, kPositionCount>& positions, double*
       }
       case OpCode::cast: {
         const double x = in(0);
-        values_[id] = n.dtype == DType::f32 ? static_cast<float>(x) : n.dtype == DType::i1 ? x != 0 : std::trunc(x);
+        values_[id] = n.dtype == DType::f32 ? static_cast<float>(x) : n.dtype == DType::i1 ? x != 0 : to_i32(x);
         break;
       }
       default: values_[id] = apply_op(n.op, expressions_[n.in[0]].dtype, in(0), in(1), in(2)); break;

@@ -50,6 +50,9 @@ Linear sum_of(const Expressions& e, Id id) {
 }
 
 Id expression_of(Expressions& e, const Linear& sum) {
+  bool fits = !sum.overflow && fits_i32(std::abs(sum.constant));
+  for (const auto& [id, factor] : sum.terms) fits &= fits_i32(std::abs(factor));
+  if (!fits) throw NoClosedForm{"a bound with numbers beyond i32"};
   Id result = -1;
   for (const bool positive : {true, false}) {
     for (const auto& [id, factor] : sum.terms) {
@@ -151,6 +154,7 @@ KeyBounds::Terms KeyBounds::compare(Id id, bool negated) {
 
 // sum >= 0, solved for k.
 KeyBounds::Terms KeyBounds::at_least_zero(const Linear& sum) {
+  if (sum.overflow) throw NoClosedForm{};
   const Id k = e_.position(at_k);
   int with_key = 0;
   std::size_t at = 0;

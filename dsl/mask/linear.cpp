@@ -8,18 +8,20 @@ using ir::OpCode;
 
 Linear add(const Linear& a, const Linear& b, Int factor) {
   Linear sum;
-  sum.constant = a.constant + factor * b.constant;
+  sum.constant = a.constant;
+  sum.overflow = a.overflow || b.overflow || !accumulate(sum.constant, b.constant, factor);
   auto i = a.terms.begin(), j = b.terms.begin();
   while (i != a.terms.end() || j != b.terms.end()) {
     const bool left = j == b.terms.end() || (i != a.terms.end() && i->first <= j->first);
     const bool right = i == a.terms.end() || (j != b.terms.end() && j->first <= i->first);
     const int atom = left ? i->first : j->first;
-    const Int coefficient = (left ? i->second : 0) + (right ? factor * j->second : 0);
+    Int coefficient = left ? i->second : 0;
+    if (right) sum.overflow |= !accumulate(coefficient, j->second, factor);
     if (coefficient != 0) sum.terms.emplace_back(atom, coefficient);
     if (left) ++i;
     if (right) ++j;
   }
-  return sum;
+  return sum.overflow ? Linear{0, {}, true} : sum;
 }
 
 Linear scaled(const Linear& a, Int factor) { return add({}, a, factor); }
@@ -168,7 +170,7 @@ Linear Lowering::lower(Expressions::Id id) {
   }
 }
 
-// R2 and R4: a = divisor * whole + rest by divisibility; exact where rest stays within one period.
+// a = divisor * whole + rest by divisibility; exact where rest stays within one period.
 Linear Lowering::quotient(const Linear& a, Int divisor, bool remainder) {
   if (a.terms.size() == 1 && a.constant == 0 && a.terms[0].second == 1 &&
       atoms_[a.terms[0].first].kind == AtomKind::div && !remainder) {
@@ -185,6 +187,7 @@ Linear Lowering::quotient(const Linear& a, Int divisor, bool remainder) {
       rest.terms.emplace_back(atom, factor);
   }
   const Progression range = global(rest);
+  if (range.is_everything()) return {0, {}, true};
   const Int period = floor_div(range.lo, divisor);
   if (period == floor_div(range.hi, divisor)) {
     if (remainder) return add(rest, {-period * divisor, {}});
@@ -207,7 +210,11 @@ Linear Lowering::table(Expressions::Id id) {
   const Expressions::Node n = expressions_[id];
   const TableData* data = expressions_.table(n.index);
   if (!data || n.dtype != DType::i32 || n.in[1] >= 0) return opaque(id);
-  return atom({.kind = AtomKind::table, .a = linear(n.in[0]), .table = &data->ranges()});
+  Atom look_up;
+  look_up.kind = AtomKind::table;
+  look_up.a = linear(n.in[0]);
+  look_up.table = &data->ranges();
+  return atom(std::move(look_up));
 }
 
 }  // namespace tessera::mask

@@ -2,7 +2,11 @@
 //
 // A digit is one coordinate of a token order; the identity order has one a side, the token's index. What is not linear
 // in digits (a division, a table look-up) is an *atom*: an opaque summand with a range and, mostly, an inverse.
-// docs: the rules R1-R8 are those of the geometry's specification.
+// How a predicate is lowered:
+// - sums, and products with constants, stay linear; a division or remainder splits off what its divisor divides;
+// - min, max, abs and select become cases where a comparison needs them, atoms elsewhere;
+// - a comparison of integers is an interval constraint on one form, of a remainder with constants a periodic one;
+// - what may leave i32, or the range of this arithmetic, is opaque: evaluated as a range over the box.
 #pragma once
 
 #include <map>
@@ -19,9 +23,10 @@ inline constexpr std::size_t kMaxTree = 4096;  // cases stop being told apart be
 // constant + sum of coefficient * atom, sorted by atom.
 struct Linear {
   Int constant = 0;
-  std::vector<std::pair<int, Int>> terms;
+  std::vector<std::pair<int, Int>> terms{};
+  bool overflow = false;  // a number of it passed kUnbounded: nothing is known of its value
 
-  bool is_constant() const { return terms.empty(); }
+  bool is_constant() const { return terms.empty() && !overflow; }
   friend bool operator==(const Linear&, const Linear&) = default;
   friend auto operator<=>(const Linear&, const Linear&) = default;
 };
@@ -81,7 +86,7 @@ class Lowering {
   const Domain& domain() const { return domain_; }
   PositionRanges ranges(Progression q, Progression k) const;
 
-  // Value of a linear form, of an atom's definition, when atoms have the values `of`.
+  // Value of a linear form, of an atom's definition, when atoms have the values `of`. Everything if it overflows.
   template <class Of>
   Progression value(const Linear& form, const Of& of) const;
   Progression atom_value(const Atom& atom, const Progression* of) const;
@@ -119,12 +124,15 @@ class Lowering {
 
 template <class Of>
 Progression Lowering::value(const Linear& form, const Of& of) const {
+  if (form.overflow) return Progression::everything();
   Progression sum = Progression::point(form.constant);
   for (const auto& [atom, factor] : form.terms) {
     const Progression x = of(atom);
-    sum.lo = saturate(sum.lo + (factor > 0 ? x.lo : x.hi) * factor);
-    sum.hi = saturate(sum.hi + (factor > 0 ? x.hi : x.lo) * factor);
-    sum.step = std::gcd(sum.step, x.step * factor);
+    Int step = 0;
+    if (!accumulate(sum.lo, factor > 0 ? x.lo : x.hi, factor) ||
+        !accumulate(sum.hi, factor > 0 ? x.hi : x.lo, factor) || !accumulate(step, x.step, factor))
+      return Progression::everything();
+    sum.step = std::gcd(sum.step, step);
   }
   if (sum.lo == sum.hi) sum.step = 0;
   return sum;

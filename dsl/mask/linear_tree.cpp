@@ -1,4 +1,4 @@
-// Boolean expressions as trees of constraints (R6-R8). Negation is pushed to the leaves as they are made.
+// Boolean expressions as trees of constraints. Negation is pushed to the leaves as they are made.
 #include <tuple>
 
 #include <tessera/dsl/mask/linear.h>
@@ -56,7 +56,7 @@ int Lowering::boolean(Expressions::Id id, bool negated) {
   return booleans_[{id, negated}] = result;
 }
 
-// -1: not a comparison of integers or booleans.
+// -1: not a comparison of integers or booleans, or beyond this arithmetic.
 int Lowering::compare(const Expressions::Node& n, bool negated) {
   const DType dtype = expressions_[n.in[0]].dtype;
   if (dtype == DType::i1 && (n.op == OpCode::eq || n.op == OpCode::ne)) {
@@ -66,6 +66,7 @@ int Lowering::compare(const Expressions::Node& n, bool negated) {
   }
   if (dtype != DType::i32) return -1;
   const Linear difference = add(linear(n.in[0]), linear(n.in[1]), -1);
+  if (global(difference).is_everything()) return -1;
   switch (n.op) {
     case OpCode::lt: return negated ? within(difference, 0, kUnbounded) : within(difference, -kUnbounded, -1);
     case OpCode::le: return negated ? within(difference, 1, kUnbounded) : within(difference, -kUnbounded, 0);
@@ -86,7 +87,7 @@ int Lowering::compare(const Expressions::Node& n, bool negated) {
   return any_of(within(difference, -kUnbounded, -1), within(difference, 1, kUnbounded));
 }
 
-// min, max, abs and choices, with a coefficient of 1 or -1 in `form`, become cases.
+// min, max, abs and choices become cases; -1 where these would be beyond this arithmetic.
 int Lowering::expanded(const Linear& form, std::size_t term, Int lo, Int hi) {
   const auto [id, factor] = form.terms[term];
   const Atom atom = atoms_[id];
@@ -94,6 +95,7 @@ int Lowering::expanded(const Linear& form, std::size_t term, Int lo, Int hi) {
   rest.terms.erase(rest.terms.begin() + term);
   const Linear a = add(rest, atom.a, factor);
   const Linear b = atom.kind == AtomKind::abs ? add(rest, atom.a, -factor) : add(rest, atom.b, factor);
+  if (global(a).is_everything() || global(b).is_everything()) return -1;
   if (atom.kind == AtomKind::choice) {
     const int yes = all_of(boolean(atom.source, false), within(a, lo, hi));
     return any_of(yes, all_of(boolean(atom.source, true), within(b, lo, hi)));
@@ -120,7 +122,8 @@ int Lowering::within(Linear form, Int lo, Int hi) {
     if (tree_.size() > kMaxTree) break;  // sums of many choices: their hull then
     const bool mixed =
         atom.sides == 3 && (atom.kind == AtomKind::min || atom.kind == AtomKind::max || atom.kind == AtomKind::abs);
-    if (mixed || atom.kind == AtomKind::choice) return expanded(form, i, lo, hi);
+    if (!mixed && atom.kind != AtomKind::choice) continue;
+    if (const int cases = expanded(form, i, lo, hi); cases >= 0) return cases;
   }
   if (form.terms.size() == 1) {
     const auto [id, factor] = form.terms[0];

@@ -1,4 +1,4 @@
-// Integer arithmetic the geometry is made of: floor division, saturation, and intervals with a step.
+// Integer arithmetic the geometry is made of: floor division, bounded sums, and intervals with a step.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,13 @@ inline constexpr Int kMaxIndex = Int{1} << 30;   // positions, lengths and scala
 inline Int floor_div(Int a, Int b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
 inline Int ceil_div(Int a, Int b) { return -floor_div(-a, b); }
 inline Int floor_mod(Int a, Int b) { return a - floor_div(a, b) * b; }
-inline Int saturate(Int a) { return std::clamp(a, -kUnbounded, kUnbounded); }
+
+// sum += a * b. False, and `sum` is of no use, if that leaves the bounded numbers.
+inline bool accumulate(Int& sum, Int a, Int b) {
+  Int product;
+  if (__builtin_mul_overflow(a, b, &product) || __builtin_add_overflow(sum, product, &sum)) return false;
+  return -kUnbounded < sum && sum < kUnbounded;
+}
 inline bool fits_i32(Int a) { return a == static_cast<std::int32_t>(a); }
 
 // The hull of a set of integers as an arithmetic progression: lo, lo + step, ..., hi. A point has step 0.
@@ -24,7 +30,9 @@ struct Progression {
 
   static Progression point(Int at) { return {at, at, 0}; }
   static Progression range(Int lo, Int hi) { return {lo, hi, lo == hi ? 0 : 1}; }
+  static Progression everything() { return {-kUnbounded, kUnbounded, 1}; }
   bool is_point() const { return lo == hi; }
+  bool is_everything() const { return lo <= -kUnbounded || hi >= kUnbounded; }
   bool empty() const { return lo > hi; }
 
   // Cuts to [from, to] and moves both ends back onto the progression. False when nothing is left.

@@ -52,7 +52,7 @@ struct TileList {
   std::vector<std::int32_t> tiles;
   std::vector<std::int32_t> class_of;  // [batch * heads + head]; empty when there is one class
 };
-struct List {};  // the arrays are in TilePlan::list; the kernel takes them as tables
+struct List {};  // the arrays are in Plan::list; the kernel takes them as tables
 
 struct Counts {
   std::int64_t total = 0, visited = 0, full = 0, partial = 0;  // tiles, summed over query tiles, heads and batch

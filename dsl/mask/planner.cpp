@@ -64,8 +64,7 @@ Int key_bound(const PlanRequest& r, std::int64_t batch) {
   return r.key_lengths.empty() ? r.key_length : r.key_lengths[static_cast<std::size_t>(batch)];
 }
 
-// Closed forms are rearranged sums: they hold while no intermediate value of predicate or bounds leaves i32.
-bool may_wrap(const Expressions& e, const PlanRequest& r) {
+PositionRanges ranges_of(const PlanRequest& r) {
   PositionRanges ranges{};
   const auto up_to = [](Int n) { return Range{0, static_cast<double>(std::max<Int>(n, 1) - 1)}; };
   ranges[at_q] = ranges[at_first] = ranges[at_last] = up_to(r.query_length);
@@ -73,7 +72,16 @@ bool may_wrap(const Expressions& e, const PlanRequest& r) {
   ranges[at_head] = up_to(r.heads), ranges[at_batch] = up_to(r.batch);
   ranges[at_query_length] = {0, static_cast<double>(r.query_length)};
   ranges[at_key_length] = ranges[at_key_bound] = {0, static_cast<double>(r.key_length)};
-  return e.may_wrap(ranges);
+  return ranges;
+}
+
+// Closed forms are rearranged sums: they hold while no intermediate value of predicate or bounds leaves i32.
+bool may_wrap(const Expressions& e, const PlanRequest& r) { return e.may_wrap(ranges_of(r)); }
+
+// The closed form of each run of keys, beside the values that it is made of; empty where there is none.
+std::vector<SpanBounds> spans_of(Expressions& e, const PlanRequest& r) {
+  std::string reason;
+  return derive_spans(e, e.body({}, false), r.key_tile, !r.key_lengths.empty(), reason);
 }
 
 // Tiles of the closed form, by evaluating it for every query tile; once if heads and batch do not matter.
@@ -199,6 +207,20 @@ Plan make_plan(const Pointwise& predicate, const PlanRequest& request) {
   if (std::holds_alternative<List>(source.schedule)) std::tie(plan.list, source.counts) = make_list(predicate, request);
   plan.passes.push_back({Order::identity(request.query_tile), {std::move(source)}});
   return plan;
+}
+
+bool spans_hold(const Pointwise& predicate, const PlanRequest& request) {
+  Expressions e(predicate, request.scalars);
+  return !spans_of(e, request).empty() && !may_wrap(e, request);
+}
+
+double scalar_room(const Pointwise& predicate, const PlanRequest& request) {
+  Expressions e(predicate, request.scalars);
+  if (spans_of(e, request).empty()) return -1;
+  for (double size : {0x1p28, 0x1p24, 0x1p20, 0x1p16}) {
+    if (!e.may_wrap(ranges_of(request), size)) return size;
+  }
+  return -1;
 }
 
 Plan replan(const Plan& plan, const Pointwise& predicate, const PlanRequest& request) {

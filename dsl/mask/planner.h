@@ -22,6 +22,14 @@ struct PlanRequest {
 // UserErrors: a table shorter than the axis it is indexed by, with both numbers.
 Plan make_plan(const Pointwise& predicate, const PlanRequest& request);
 
+// Whether the spans of this predicate hold for the request's lengths and scalars: no intermediate value leaves i32. A
+// kernel of spans may be launched for other lengths and scalars than those of its plan only where this is so.
+bool spans_hold(const Pointwise& predicate, const PlanRequest& request);
+
+// A size of scalars up to which spans_hold need not be asked again: they hold at the request's lengths for every call
+// whose scalars are each from -size to size, or the request's own. Negative: there is none.
+double scalar_room(const Pointwise& predicate, const PlanRequest& request);
+
 // The lengths and tables only change the counts and the list of a plan; its kernel is the same when the spans are. This
 // decides whether `plan` (made for other lengths) can be launched for `request`, recomputing counts.
 Plan replan(const Plan& plan, const Pointwise& predicate, const PlanRequest& request);

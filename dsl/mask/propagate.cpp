@@ -52,7 +52,7 @@ bool BoxAnalysis::reevaluate(std::vector<Progression>& values) {
 bool BoxAnalysis::require(const Linear& form, Int lo, Int hi, std::vector<Progression>& values, int depth) {
   Progression sum = value(form, values);
   if (sum.lo > hi || sum.hi < lo) return false;
-  if ((sum.lo >= lo && sum.hi <= hi) || depth > kMaxDepth) return true;
+  if ((sum.lo >= lo && sum.hi <= hi) || sum.is_everything() || depth > kMaxDepth) return true;
   for (const auto& [atom, factor] : form.terms) {
     const Progression x = values[atom];
     const Int rest_lo = sum.lo - factor * (factor > 0 ? x.lo : x.hi),

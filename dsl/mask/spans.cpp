@@ -88,6 +88,7 @@ KeyRange SpanMaker::range_of(const KeyTerm& term) {
 // first >= 0, last - first >= 0, query_length - 1 - last >= 0; other positions are not negative, and equal divisions
 // are monotone.
 bool SpanMaker::provable(const Linear& sum) const {
+  if (sum.overflow) return false;
   Linear left = sum;
   for (std::size_t i = 0; i < left.terms.size(); ++i) {
     const Id id = left.terms[i].first;

@@ -119,7 +119,7 @@ Value Tiler::grid_index(const char* name, Builder& b) {
 
 // Arguments of a scalar function at tiles of token positions.
 std::vector<Value> Tiler::positions(Axis query, Axis key, Value q, Value k, Builder& b) {
-  return {q, k, grid_index("Head", b), grid_index("Batch", b), b.length(query), b.length(key)};
+  return {q, k, grid_index("Head", b), grid_index("Batch", b), query ? b.length(query) : b.constant(1), b.length(key)};
 }
 
 bool Tiler::rewrite(const Op& op, Builder& b) {
@@ -130,13 +130,9 @@ bool Tiler::rewrite(const Op& op, Builder& b) {
     case OpCode::position: rewriter_.map(op.results[0], position(op.axis, start(op.axis, b), b)); return true;
     case OpCode::allowed: rewriter_.map(op.results[0], allowed(op, b)); return true;
     case OpCode::apply: {
-      const std::vector<ir::Dim>& dims = traced_.type(op.results[0]).dims;
-      const Axis key = traced_.type(op.operands.at(0)).dims.at(0).axis;
-      const auto grid = std::find_if(dims.begin(), dims.end(),
-                                     [&](const ir::Dim& d) { return !(d.axis == key) && extents_.is_grid(d.axis); });
-      const Axis query = grid == dims.end() ? traced_.grid.front() : grid->axis;
-      std::vector<Value> args =
-          positions(query, key, position(query, start(query, b), b), position(key, start(key, b), b), b);
+      const Axis query = ir::query_axis(traced_), key = traced_.type(op.operands.at(0)).dims.at(0).axis;
+      const Value q = query ? position(query, start(query, b), b) : b.constant(0);
+      std::vector<Value> args = positions(query, key, q, position(key, start(key, b), b), b);
       for (std::size_t i = 1; i < op.operands.size(); ++i) args.push_back(rewriter_[op.operands[i]]);
       const int f = op.index;
       rewriter_.map(op.results[0], ir::inline_function(traced_.functions.at(f), args, first_param_.at(f), b));
@@ -195,7 +191,7 @@ void Tiler::over(const Op& op, Builder& b) {
     if (!plan_)
       throw UserError(op.loc, fmt::format("kernel '{}' loops over a mask and was given no plan", traced_.name),
                       "make a plan from the mask");
-    const Axis query = traced_.grid.front();
+    const Axis query = mask_queries(traced_, op.loc);
     s = schedule(*plan_,
                  {query, op.axis, extents_.tile(query), tile, first_param_.at(op.index), list_params_, end, bounded,
                   grid_index("Head", b), grid_index("Batch", b)},

@@ -23,8 +23,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 using Lane = std::optional<double>;  // what every element past the end holds, if that is known
 
-// Elementwise ops on what is known of the operands; empty operands may be any number.
-Lane through(OpCode code, Lane a, Lane b) {
+// Elementwise ops on what is known of the operands; empty operands may be any number. `even`: the operand is the same
+// all along the axis, so that where it is not finite it has spoilt the whole row, which the program then gives up.
+Lane through(OpCode code, Lane a, Lane b, bool even_a, bool even_b) {
   const auto is = [](Lane x, double number) { return x && *x == number; };
   switch (code) {
     case OpCode::exp:
@@ -41,10 +42,11 @@ Lane through(OpCode code, Lane a, Lane b) {
     case OpCode::logical_or: return is(a, 1) || is(b, 1) ? Lane(1) : a && b ? Lane(0) : std::nullopt;
     // A masked score less its row's maximum: the maximum is a number, or the row has no live key and is not read.
     case OpCode::sub:
-      if (is(a, -kInfinity) && !is(b, -kInfinity)) return a;
+      if (is(a, -kInfinity) && (b ? !is(b, -kInfinity) : even_b)) return a;
       break;
     case OpCode::add:
-      if ((is(a, -kInfinity) && !is(b, kInfinity)) || (is(b, -kInfinity) && !is(a, kInfinity))) return -kInfinity;
+      if (is(a, -kInfinity) && (b ? !is(b, kInfinity) : even_b)) return a;
+      if (is(b, -kInfinity) && (a ? !is(a, kInfinity) : even_a)) return b;
       break;
     case OpCode::min:
       if (is(a, -kInfinity) || is(b, -kInfinity)) return -kInfinity;
@@ -100,6 +102,7 @@ class Guards {
   Lane lane(Value v, Axis axis);
   Lane find_lane(Value v, Axis axis);
   Lane elementwise(const Op& op, Axis axis);
+  bool even(Value v, Axis axis) const;
 
   const Tiled& tiled_;
   const ir::Kernel& kernel_;
@@ -121,7 +124,6 @@ bool Guards::rewrite(ir::Rewriter& r, const Op& op, Builder& b) {
   }
   const bool reduction = ir::info(op.code).kind == ir::OpKind::reduce;
   if ((!reduction && op.code != OpCode::dot) || edge(op.axis).none) return false;
-  Op out = op;
   if (reduction) {
     const double neutral = identity(op.code, kernel_.type(op.operands[0]).dtype);
     if (lane(op.operands[0], op.axis) == Lane(neutral)) return false;
@@ -203,13 +205,27 @@ Lane Guards::find_lane(Value v, Axis axis) {
 }
 
 Lane Guards::elementwise(const Op& op, Axis axis) {
-  if (op.code != OpCode::select)
-    return through(op.code, lane(op.operands[0], axis),
-                   op.operands.size() > 1 ? lane(op.operands[1], axis) : std::nullopt);
+  if (op.code != OpCode::select) {
+    const Lane x = lane(op.operands[0], axis);
+    if (op.code == OpCode::cast && x && std::isinf(*x) && !is_float(kernel_.type(op.results[0]).dtype)) return {};
+    if (op.operands.size() == 1) return through(op.code, x, std::nullopt, false, false);
+    return through(op.code, x, lane(op.operands[1], axis), even(op.operands[0], axis), even(op.operands[1], axis));
+  }
   const Lane condition = lane(op.operands[0], axis);
   if (condition) return lane(op.operands[*condition != 0 ? 1 : 2], axis);
   const Lane yes = lane(op.operands[1], axis), no = lane(op.operands[2], axis);
   return yes == no ? yes : std::nullopt;
+}
+
+// Does not vary along `axis`: it lacks it, or only repeats what lacks it.
+bool Guards::even(Value v, Axis axis) const {
+  while (kernel_.type(v).has(axis)) {
+    const Op* op = definitions_[v.id];
+    if (!op || op->operands.size() != 1 || (op->code != OpCode::broadcast && !ir::is_elementwise(op->code)))
+      return false;
+    v = op->operands[0];
+  }
+  return true;
 }
 
 }  // namespace

@@ -29,6 +29,12 @@ bool listed(const ir::Kernel& kernel, Axis axis) {
 
 }  // namespace
 
+Axis mask_queries(const ir::Kernel& traced, SourceLoc loc) {
+  if (const Axis query = ir::query_axis(traced)) return query;
+  throw UserError(loc, fmt::format("kernel '{}' loops over a mask and has no query axis on its grid", traced.name),
+                  "put Query on the grid, or loop without a mask");
+}
+
 Extents::Extents(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling)
     : kernel_(traced), tiles_(tiling.tiles) {
   const auto put = [&](Axis axis, int extent) {
@@ -37,7 +43,7 @@ Extents::Extents(const ir::Kernel& traced, const mask::Plan* plan, const Tiling&
   };
   ir::walk(traced.entry, [&](const ir::Op& op) {
     if (!plan || op.code != ir::OpCode::over || op.index < 0) return;
-    put(traced.grid.front(), plan->passes.at(0).queries.tile());
+    put(mask_queries(traced, op.loc), plan->passes.at(0).queries.tile());
     put(op.axis, plan->passes.at(0).sources.at(0).keys.tile());
   });
   for (const Dim& d : tiling.whole) {
@@ -61,7 +67,6 @@ int Extents::tile(Axis axis) const {
 bool Extents::is_grid(Axis axis) const {
   return std::find(kernel_.grid.begin(), kernel_.grid.end(), axis) != kernel_.grid.end();
 }
-const Dim* Extents::whole(Axis axis) const { return find(whole_, axis); }
 
 ir::Type Extents::bind(ir::Type type) const {
   for (Dim& d : type.dims) d.extent = tile(d.axis);

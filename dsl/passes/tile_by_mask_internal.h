@@ -18,8 +18,7 @@ class Extents {
 
   int tile(ir::Axis axis) const;  // UserError when the axis has none
   bool is_grid(ir::Axis axis) const;
-  const ir::Dim* whole(ir::Axis axis) const;  // true extent of a whole axis, or null
-  ir::Type bind(ir::Type type) const;         // with extents
+  ir::Type bind(ir::Type type) const;  // with extents
   std::vector<ir::Dim> grid_tiles() const;
   const std::vector<ir::Dim>& whole_axes() const { return whole_; }
 
@@ -27,6 +26,9 @@ class Extents {
   const ir::Kernel& kernel_;
   std::vector<ir::Dim> tiles_, whole_;
 };
+
+// The axis whose tiles a plan's query tiles are. UserError when the grid has none.
+ir::Axis mask_queries(const ir::Kernel& traced, SourceLoc loc);
 
 // Gives a temporary a name to be printed with.
 ir::Value named(ir::Builder& b, ir::Value v, const char* name);

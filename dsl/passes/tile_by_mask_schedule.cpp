@@ -3,39 +3,17 @@
 namespace tessera::passes::detail {
 
 using ir::Builder;
-using ir::OpCode;
 using ir::Value;
 
 namespace {
-
-// The body of a scalar function with several results.
-std::vector<Value> inline_results(const ir::Function& function, const std::vector<Value>& args, int first_param,
-                                  Builder& into) {
-  const ir::Block& entry = function.graph.entry;
-  ir::Rewriter rewriter(function.graph, into.graph(), [&](ir::Rewriter& r, const ir::Op& op, Builder& b) {
-    if (op.code == OpCode::constant) {
-      r.map(op.results[0], b.constant(op.number, function.graph.type(op.results[0])));
-    } else if (op.code == OpCode::gather || op.code == OpCode::scalar) {
-      ir::Op moved = op;
-      moved.index += first_param;
-      r.copy(moved, b);
-    } else {
-      return false;
-    }
-    return true;
-  });
-  for (std::size_t i = 0; i < args.size(); ++i) rewriter.map(entry.args[i], args[i]);
-  rewriter.block(entry, into);
-  return rewriter[entry.ops.back().operands];
-}
 
 Schedule by_spans(const mask::Spans& spans, const ScheduleRequest& r, Builder& into) {
   ensure(spans.bounded == r.has_bound, "a plan for programs with key lengths has spans that end at them");
   const Value queries = into.length(r.query);
   const Value first = named(into, into.mul(into.program_id(r.query), r.query_tile), "first");
   const Value last = named(into, into.add(into.min(into.add(first, r.query_tile), queries), -1), "last");
-  const std::vector<Value> at = inline_results(
-      spans.bounds, {first, last, r.head, r.batch, queries, into.length(r.key), r.bound}, r.function_params, into);
+  const Value args[] = {first, last, r.head, r.batch, queries, into.length(r.key), r.bound};
+  const std::vector<Value> at = ir::inline_results(spans.bounds, args, r.function_params, into);
   Schedule s;
   for (int i = 0; i < spans.count; ++i) {
     const Value begin = at[4 * i], full_begin = at[4 * i + 1], full_end = at[4 * i + 2], end = at[4 * i + 3];

@@ -15,11 +15,9 @@ target_include_directories(tessera INTERFACE $<BUILD_INTERFACE:${TESSERA_INCLUDE
 target_compile_features(tessera INTERFACE cxx_std_20)
 add_library(Tessera::tessera ALIAS tessera)
 
-# The language's templates live in a user's program and call what is compiled here, so that these parts' names have to be
-# visible to the linker; exports.map says which of them are public.
+# What is public in the library is marked TESSERA_API. The language's templates live in a user's program and call these
+# parts as a whole, so all their names are visible to the linker; exports.map says which of them leave it.
 set_target_properties(tessera_ir tessera_mask tessera_lang PROPERTIES CXX_VISIBILITY_PRESET default)
-set_source_files_properties(safetensors.cpp TARGET_DIRECTORY tessera_library PROPERTIES COMPILE_OPTIONS
-                            -fvisibility=default)
 
 function(export_names library map)
   target_link_options(${library} PRIVATE -Wl,--version-script=${map})

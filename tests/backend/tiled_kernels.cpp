@@ -98,6 +98,59 @@ Kernel tiled_attention(AttentionShape s) {
   return k;
 }
 
+Kernel tiled_pairs() {
+  Kernel k = named("pairs", {{query, 64}, {head, 1}});
+  k.whole = {{depth, 64}};
+  k.params = {tensor("q", ParamKind::input, DType::bf16, {query, depth}),
+              tensor("k", ParamKind::input, DType::bf16, {value, depth}),
+              tensor("y", ParamKind::output, DType::f32, {query, value})};
+  const Dim rows{query, 64}, d{depth, 64}, columns{value, 32};
+  Builder b(k, k.entry);
+  const Value zero = b.constant(0), row = b.mul(b.program_id(query), 64);
+  const Value q = b.load(0, Type::tile(DType::bf16, {rows, d}), std::vector{row, zero});
+  const std::vector<Value> init{b.constant(0, Type::tile(DType::f32, {rows, columns}))};
+  const std::vector<std::string> names{"acc"};
+  const auto acc =
+      b.loop(zero, ceil_div(b, b.length(value), 64), init, names, [&](Builder& in, std::span<const Value> args) {
+        const Value at = in.mul(args[0], 64);
+        const Value even = in.load(1, Type::tile(DType::bf16, {columns, d}), std::vector{at, zero});
+        const Value odd = in.load(1, Type::tile(DType::bf16, {columns, d}), std::vector{in.add(at, 32), zero});
+        return std::vector{in.dot(q, odd, in.dot(q, even, args[1]))};
+      });
+  b.store(2, acc[0], std::vector{row, zero});
+  return k;
+}
+
+Kernel tiled_branch(bool on_tiles) {
+  Kernel k = named("branch", {{query, 64}, {head, 1}});
+  k.whole = {{value, 32}};
+  k.params = {tensor("a", ParamKind::input, DType::bf16, {query, key}),
+              tensor("b", ParamKind::input, DType::bf16, {key, value}),
+              tensor("gate", ParamKind::input, DType::f32, {query}),
+              tensor("c", ParamKind::output, DType::f32, {query, value})};
+  const Dim rows{query, 64}, inner{key, 64}, columns{value, 32};
+  Builder b(k, k.entry);
+  const Value zero = b.constant(0), row = b.mul(b.program_id(query), 64);
+  const Value gate = b.load(2, Type::tile(DType::f32, {rows}), std::vector{row});
+  const Value open =
+      b.reduce(OpCode::reduce_any, b.binary(OpCode::gt, gate, b.constant(0, Type::scalar(DType::f32))), query);
+  const std::vector<Value> init{b.constant(0, Type::tile(DType::f32, {rows, columns}))};
+  const std::vector<std::string> names{"acc"};
+  const auto acc =
+      b.loop(zero, ceil_div(b, b.length(key), 64), init, names, [&](Builder& in, std::span<const Value> args) {
+        const Value at = in.mul(args[0], 64);
+        const Value left = in.load(0, Type::tile(DType::bf16, {rows, inner}), std::vector{row, at});
+        const Value taken = on_tiles ? open : in.binary(OpCode::lt, args[0], in.constant(3));
+        const std::vector<Value> state{args[1]};
+        return in.when(taken, state, names, [&](Builder& then, std::span<const Value> carried) {
+          const Value right = then.load(1, Type::tile(DType::bf16, {inner, columns}), std::vector{at, zero});
+          return std::vector{then.dot(left, right, carried[0])};
+        });
+      });
+  b.store(3, acc[0], std::vector{row, zero});
+  return k;
+}
+
 Kernel tiled_rows() {
   Kernel k = named("rows", {{query, 16}, {head, 1}});
   k.whole = {{depth, 64}};

@@ -15,6 +15,12 @@ ir::Kernel tiled_matmul();
 // Attention over all keys; the last tile masks what lies beyond the key length.
 ir::Kernel tiled_attention(AttentionShape shape = {});
 
+// Two tiles of the same tensor are needed at once: y = q (k_even + k_odd)^T, loaded before either is multiplied.
+ir::Kernel tiled_pairs();
+
+// c = a b, where the step along Inner is taken if a tile (any gate > 0) or a scalar says so.
+ir::Kernel tiled_branch(bool on_tiles);
+
 // y = x * 2 + row maximum of x, without products: tiles of 16 x 64.
 ir::Kernel tiled_rows();
 

@@ -163,3 +163,16 @@ TEST_CASE("arguments that are missing or not wanted") {
   expect_user_error("", 0, [&] { arguments(call, plain.kernel); },
     "kernel 'forward' has no use for the argument 'lse'");
 }
+
+TEST_CASE("a kernel's name that its entry point cannot bear") {
+  const auto body = [](Args<traced> a) { store(a.o, reduce_sum<Depth>(load(a.q))); };
+  for (const std::string name : {"my kernel", "", "2sums", "a-b", "a.b", "caf\xc3\xa9", "\"", "a\n"}) {
+    expect_user_error(__FILE__, __LINE__, [&] { kernel(grid<Query, Batch>, body).named(name); },
+      "a kernel cannot be named '" + name + "'", "use letters, digits and underscores, a letter or underscore first");
+    expect_user_error(__FILE__, __LINE__, [&] { kernel(name.c_str(), grid<Query, Batch>, body); },
+      "a kernel cannot be named '" + name + "'");
+  }
+  for (const char* name : {"_", "sums2", "My_Kernel"}) {
+    CHECK(kernel(grid<Query, Batch>, body).named(name).trace().kernel.name == name);
+  }
+}

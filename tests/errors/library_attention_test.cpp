@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "support/refusal.h"
 #include "support/tensor.h"
 
 using namespace tessera;
@@ -12,16 +13,8 @@ using namespace tessera::test;
 namespace {
 
 template <class Work>
-std::string refusal(Work work) {
-  try {
-    work();
-  } catch (const UserError& error) {
-    std::string text = error.what();
-    std::size_t place = text.find("error: ");
-    CHECK(text.substr(0, place).find("library_attention_test.cpp:") != std::string::npos);
-    return text.substr(place);
-  }
-  return "not refused";
+std::string refusal(const Work& work) {
+  return refusal_in(__FILE__, work);
 }
 
 AttentionOptions small(Mask mask = full) { return {.mask = std::move(mask), .dtype = DType::bf16, .head_dim = 64}; }
@@ -128,6 +121,42 @@ TEST_CASE("device memory where there is no device") {
     for (View* view : {&c.q, &c.k, &c.v, &c.o, &c.lse}) view->memory = Memory::device;
   }) == "error: q is in device memory, and there is no device: " + runtime::driver_missing() +
             "; note: pass views of host memory to run on the CPU");
+}
+
+TEST_CASE("outputs that overlap what is read, or each other") {
+  CHECK(Call().refused([](auto& c) { c.q.data = c.o.data; }) ==
+        "error: o is written, and its memory overlaps that of q; note: give o memory of its own");
+  CHECK(Call().refused([](auto& c) { c.v.data = static_cast<std::byte*>(c.o.data) + c.o.elements() * 2 - 16; }) ==
+        "error: o is written, and its memory overlaps that of v; note: give o memory of its own");
+  CHECK(Call().refused([](auto& c) { c.lse.data = c.k.data; }) ==
+        "error: lse is written, and its memory overlaps that of k; note: give lse memory of its own");
+  CHECK(Call().refused([](auto& c) { c.lse.data = c.o.data; }) ==
+        "error: lse is written, and its memory overlaps that of o; note: give lse memory of its own");
+  CHECK(Call().refused([](auto& c) { c.lse.data = static_cast<std::byte*>(c.o.data) - c.lse.elements() * 4 + 4; }) ==
+        "error: lse is written, and its memory overlaps that of o; note: give lse memory of its own");
+  Call lengths;
+  lengths.lengths.fill(0);
+  CHECK(lengths.refused([&](auto& c) {
+    c.key_lengths = lengths.lengths.view();
+    c.lse.data = c.key_lengths.data;
+  }) == "error: lse is written, and its memory overlaps that of key_lengths; note: give lse memory of its own");
+  Call biased;
+  AttentionOptions options = small();
+  options.scores = {dense_bias()};
+  CHECK(
+      biased.refused([&](auto& c) { c.tables = {{"bias", View::contiguous(c.lse.data, DType::f32, {1, 1, 40, 50})}}; },
+                     options) ==
+      "error: lse is written, and its memory overlaps that of bias; note: give lse memory of its own");
+}
+
+TEST_CASE("an output may start where an input ends") {
+  std::vector<std::uint16_t> memory(8 + 4 * 64 * 64, 0);
+  auto at = reinterpret_cast<std::uintptr_t>(memory.data());
+  std::uint16_t* first = memory.data() + (16 - at % 16) % 16 / 2;
+  auto view = [&](int i) { return View::contiguous(first + i * 64 * 64, DType::bf16, {1, 1, 64, 64}); };
+  Attention attend(small());
+  attend({.q = view(0), .k = view(1), .v = view(3), .o = view(2)});
+  CHECK(view(2).elements() == 64 * 64);
 }
 
 TEST_CASE("key lengths") {

@@ -94,6 +94,17 @@ TEST_CASE("merging") {
   integers.o.dtype = DType::i32;
   CHECK(refusal([&] { merge({part, part}, integers); }) ==
         "error: the result has dtype i32; note: merge f16, bf16 or f32");
+  test::TestTensor out_o(DType::f32, {1, 2, 5, 8}), out_lse(DType::f32, {1, 2, 5});
+  const std::string own = "; note: give the result memory of its own";
+  CHECK(refusal([&] { merge({{out_o.view(), out_lse.view()}, part}, {out_o.view(), lse.view()}); }) ==
+        "error: the result's o is written, and its memory overlaps that of part 0.o" + own);
+  CHECK(refusal([&] { merge({part, part}, {out_o.view(), lse.view()}); }) ==
+        "error: the result's lse is written, and its memory overlaps that of part 0.lse" + own);
+  View within = out_lse.view();
+  within.data = static_cast<float*>(out_o.view().data) + 8;
+  CHECK(refusal([&] { merge({part, part}, {out_o.view(), within}); }) ==
+        "error: the result's lse is written, and its memory overlaps that of the result's o; note: give each memory of "
+        "its own");
 }
 
 TEST_CASE("safetensors") {

@@ -140,7 +140,7 @@ TEST_CASE("tiled attention under random masks is attention") {
     ir::check(tiled, "tile_by_mask");
     Inputs in(r.batch, r.heads, r.heads, r.query_length, r.key_length, 8, 8);
     const test::Problem p = attention_problem(in, m, r);
-    CHECK(is_attention(run(attached(traced), in, m, r, nullptr), p));
+    CHECK(is_attention(run(traced, in, m, r, nullptr), p));
     CHECK(is_attention(run(passes::simplify(tiled), in, m, r, &plan), p));
   });
 }

@@ -12,6 +12,9 @@ long=$(wc -l "${files[@]}" | awk '$2 != "total" && $1 > 400 { print $2 ": " $1 "
 untitled=$(for header in $(printf '%s\n' "${files[@]}" | grep '\.h$'); do head -1 "$header" | grep -q '^// ' || echo "$header"; done)
 [ -z "$untitled" ] || complain "headers that do not open with what they are" "$untitled"
 
+unguarded=$(printf '%s\n' "${files[@]}" | grep '\.h$' | xargs grep -L '^#pragma once' || true)
+[ -z "$unguarded" ] || complain "headers without #pragma once" "$unguarded"
+
 outside=$(grep -lE 'include *[<"]llvm/' "${files[@]}" | grep -v '^backend/emit/' || true)
 [ -z "$outside" ] || complain "LLVM's headers outside backend/emit" "$outside"
 hana=$(grep -lE 'include *[<"]boost/' "${files[@]}" | grep -v '^dsl/lang/' || true)

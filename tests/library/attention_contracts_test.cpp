@@ -191,6 +191,26 @@ TEST_CASE("one object, many shapes: nothing is left over from the last call (B36
   }
 }
 
+TEST_CASE("widths that carry sums past i32 are planned anew, and those after them are not") {
+  Case c{.queries = 150, .keys = 150, .depth = 16, .mask = window(Param<i32>{"left", 10}, Param<i32>{"right", 0})};
+  Attention attend(options_of(c));
+  const double most = std::numeric_limits<std::int32_t>::max();
+  for (double right : {0.0, most, most - 1, 0x1p30, 7.0, most - 75, most - 149, -5.0}) {
+    CAPTURE(right);
+    c.params = {{"right", right}};
+    Tensors one(c), other(c);
+    attend(one.call(c));
+    Attention fresh(options_of(c));
+    fresh(other.call(c));
+    CHECK(one.o.values() == other.o.values());
+    CHECK(one.lse.values() == other.lse.values());
+    CHECK(attend.explain_json().find("\"passes\"") != std::string::npos);
+    const bool list = fresh.explain_json().find("\"list_reason\": null") == std::string::npos;
+    CHECK((attend.explain_json().find("\"list_reason\": null") == std::string::npos) == list);
+    CHECK(list == (right > 0x1p30));
+  }
+}
+
 TEST_CASE("run-time widths are those of each call, not of the plan (B68)") {
   Case c{.queries = 150, .keys = 150, .depth = 16, .mask = window(Param<i32>{"left", 10}, Param<i32>{"right", 0})};
   Attention attend(options_of(c));

@@ -98,3 +98,11 @@ TEST_CASE("a shifted look-up stays inside its table (B42)") {
   };
   check_case(c, "nearest ends");
 }
+
+TEST_CASE("the opening example of scores.h, as it is written there") {
+  Score near = [](ScoreValue s, Position q, Position k) { return s - 0.1f * cast<f32>(abs(q - k)); };
+  Case c{.queries = 43, .keys = 51, .depth = 16};
+  c.scores = {near};
+  c.score = [](const Pair& p, double s) { return s - 0.1f * static_cast<double>(std::abs(p.q - p.k)); };
+  check_case(c, "near");
+}

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -114,8 +116,9 @@ TEST_CASE("inspect goes down to the PTX, and explain says what it costs") {
   CHECK(e.at("passes").at(0).at("query_order") == "[1:" + std::to_string(query_tile) + "]");
   CHECK(source.at("key_order") == "[1:" + std::to_string(key_tile) + "]");
   // Causal over 512: rows and columns of tiles, two heads.
-  std::int64_t total = 2LL * (512 / query_tile) * (512 / key_tile), visited = 0;
-  for (int q = 0; q < 512 / query_tile; ++q) visited += 2LL * (((q + 1) * query_tile - 1) / key_tile + 1);
+  const auto tiles = [](int tokens, int tile) { return (tokens + tile - 1) / tile; };
+  std::int64_t total = 2LL * tiles(512, query_tile) * tiles(512, key_tile), visited = 0;
+  for (int q = 0; q < 512; q += query_tile) visited += 2LL * tiles(std::min(q + query_tile, 512), key_tile);
   CHECK(e.at("tiles").at("total") == total);
   CHECK(e.at("tiles").at("visited") == visited);
   CHECK(e.at("tiles").at("full").get<std::int64_t>() + e.at("tiles").at("partial").get<std::int64_t>() == visited);

@@ -13,7 +13,7 @@ using namespace tessera::runtime::test;
 TEST_CASE("a program is loaded once per device, by whichever thread comes first") {
   Books books;
   Device first = Device::open(0), second = Device::open(1);
-  Program program(ptx("good"), "add", 1000);
+  Program program(ptx(".entry add"), "add", 1000);
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) threads.emplace_back([&, i] { program.on(i % 2 ? first : second); });
   for (std::thread& thread : threads) thread.join();
@@ -29,7 +29,7 @@ TEST_CASE("a program is loaded once per device, by whichever thread comes first"
 TEST_CASE("loading works while a stream is captured") {
   Books books;
   Device device = Device::open(0);
-  Module::load(device, ptx("good"));
+  Module::load(device, ptx(".entry add"));
   CHECK(state().loads_in_relaxed_mode == 1);
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("a cubin that does not load, a kernel that is not there, too much shar
       refusal([&] { Module::load(device, cubin); }) ==
       "cuModuleLoadDataEx failed: CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed, while loading a cubin on "
       "device 0 (Fake GPU, sm_90); note: check that the kernel was compiled for this device");
-  const Module module = Module::load(device, ptx("good"));
+  const Module module = Module::load(device, ptx(".entry add"));
   CHECK(refusal([&] { module.function("other"); }) ==
         "cuModuleGetFunction failed: CUDA_ERROR_NOT_FOUND (500): named symbol not found, while looking for kernel "
         "'other'");
@@ -65,7 +65,7 @@ TEST_CASE("a function keeps its module loaded") {
   Books books;
   Device device = Device::open(0);
   {
-    const Function function = Module::load(device, ptx("good")).function("add");
+    const Function function = Module::load(device, ptx(".entry add")).function("add");
     CHECK(state().modules == 1);
   }
   CHECK(state().modules == 0);
@@ -75,7 +75,7 @@ TEST_CASE("a launch passes on its shape, parameters and stream, and does nothing
   Books books;
   Device device = Device::open(0);
   Stream stream(device);
-  Program program(ptx("good"), "add", 2000);
+  Program program(ptx(".entry add"), "add", 2000);
   const Function& function = program.on(device);
   std::uint64_t value = 42;
   void* parameters[] = {&value};
@@ -101,7 +101,7 @@ TEST_CASE("a launch passes on its shape, parameters and stream, and does nothing
 TEST_CASE("an empty grid launches nothing; one that is too large is refused") {
   Books books;
   Device device = Device::open(0);
-  const Function function = Module::load(device, ptx("good")).function("add");
+  const Function function = Module::load(device, ptx(".entry add")).function("add");
   function.launch({.grid = {0, 1, 1}}, nullptr, nullptr);
   CHECK(state().launches.empty());
   CHECK(refusal([&] { function.launch({.grid = {1, 65536, 1}}, nullptr, nullptr); }) ==
@@ -114,7 +114,7 @@ TEST_CASE("an empty grid launches nothing; one that is too large is refused") {
 TEST_CASE("a launch that fails names kernel, device and shape") {
   Books books;
   Device device = Device::open(0);
-  const Function function = Module::load(device, ptx("good")).function("add");
+  const Function function = Module::load(device, ptx(".entry add")).function("add");
   state().failures["cuLaunchKernel"] = 1;
   CHECK(
       refusal([&] { function.launch({.grid = {2, 1, 1}, .block = {32, 1, 1}}, nullptr, nullptr); }) ==

@@ -13,7 +13,7 @@ namespace tessera::test {
 struct TensorOptions {
   std::int64_t row_padding = 0;  // elements between the rows of the last-but-one dim
   std::int64_t guard_rows = 2;   // before the first element and after the last
-  std::vector<int> order = {};       // memory order of the dims, outermost first; empty: as in the shape
+  std::vector<int> order = {};   // memory order of the dims, outermost first; empty: as in the shape
 };
 
 // What guards and padding hold: a NaN in every float type, an index far out of range as i32.

@@ -21,6 +21,30 @@ TEST_CASE("a product with a producer and two consumers") {
   }
 }
 
+TEST_CASE("roles that together want more registers than the block starts with are refused") {
+  ir::Kernel kernel = matmul(false);
+  kernel.roles[1].registers = 248;
+  CHECK_THROWS_WITH_AS(emitted(kernel), doctest::Contains("hold 66560 registers, but its 384 threads start with 64512"),
+                       InternalError);
+}
+
+TEST_CASE("a role that one thread runs may not hold tiles") {
+  ir::Kernel kernel = matmul(false);
+  std::vector<ir::Op>& producer = kernel.entry.ops[kernel.entry.ops.size() - 2].regions[0].ops;
+  REQUIRE(kernel.entry.ops[kernel.entry.ops.size() - 2].index == 0);
+  ir::Op product;
+  product.code = ir::OpCode::mma;
+  producer.insert(producer.begin(), product);
+  CHECK_THROWS_WITH_AS(emitted(kernel), doctest::Contains("op 'mma' in a role that one thread runs"), InternalError);
+}
+
+TEST_CASE("a table without elements reads as zero, from memory that exists") {
+  const std::string ptx = emitted(forward(64, true)).artifact.ptx;
+  CHECK(count(ptx, ".global .align 4 .u32 zero") + count(ptx, ".global .align 4 .b32 zero") +
+            count(ptx, ".const .align 4 .u32 zero") >=
+        1);
+}
+
 TEST_CASE("the forward of attention assembles without spills or serialised products") {
   for (int d : {64, 128}) {
     for (bool bounded : {false, true}) {

@@ -102,12 +102,24 @@ TEST_CASE("a producer copies and waits for empty slots; consumers wait, multiply
   CHECK(count(producer, "mma") == 0);
   CHECK(count(producer, "wait 1 ") == 4);
   CHECK(count(consumer, "copy ") == 0);
-  CHECK(count(consumer, "arrive ") == 4);
+  CHECK(count(consumer, "arrive ") == 2 + 4);  // the loop over full tiles has its first and last product apart
 }
 
 TEST_CASE("what does not fit in shared memory is refused with both numbers") {
-  CHECK_THROWS_WITH_AS(backend::place(test::tiled_attention({192, 256, 256, 256}), hopper(), {}),
+  CHECK_THROWS_WITH_AS(backend::place(test::tiled_attention({64, 256, 256, 136}), hopper(), {}),
                        doctest::Contains("bytes of shared memory, sm_90a has 232448"), UserError);
+  CHECK_THROWS_WITH_AS(backend::place(test::tiled_attention({192, 64, 256, 256}), hopper(), {}),
+                       doctest::Contains("needs about 192 registers a thread, and 3 warpgroups of sm_90a have 160 each"),
+                       UserError);
   CHECK_THROWS_WITH_AS(backend::place(test::tiled_attention({96, 64, 64, 64}), hopper(), {}),
                        doctest::Contains("axis Query has a tile of 96 rows"), UserError);
+}
+
+TEST_CASE("extents that no matrix instruction has are refused with one that has") {
+  CHECK_THROWS_WITH_AS(backend::place(test::tiled_attention({128, 72, 64, 64}), hopper(), {}),
+                       doctest::Contains("dot over axis Key, which has a tile of 72; note: matrix products contract a "
+                                         "multiple of 16: choose a tile of 80"),
+                       UserError);
+  CHECK_THROWS_WITH_AS(backend::place(test::tiled_attention({64, 16, 64, 264}), hopper(), {}),
+                       doctest::Contains("dot whose result has a tile of 264 along axis Value"), UserError);
 }

@@ -13,16 +13,15 @@ using namespace tessera::ir;
 namespace {
 
 const char* const kLoop = R"(
-%c0 = constant 0 : i32
 %0 = length Key : i32
-%n.1 = loop %c0 to %0 (%n = %0) {
+%n.1 = loop 0 to %0 (%n = %0) {
   ^(%i)
   %1 = neg %n : i32
   %2 = add %1, %i : i32
   yield %2
 }
 %3 = neg %n.1 : i32
-%4 = load q(%3, %c0) : bf16[Query:64, Depth:64]
+%4 = load q(%3, 0) : bf16[Query:64, Depth:64]
 )";
 
 }  // namespace
@@ -47,16 +46,15 @@ TEST_CASE("the callback replaces ops wherever they are") {
   }).run();
   CHECK(verify(to) == "");
   CHECK(print(to) == test::tiled(R"(
-%c0 = constant 0 : i32
 %0 = length Key : i32
-%n.1 = loop %c0 to %0 (%n = %0) {
+%n.1 = loop 0 to %0 (%n = %0) {
   ^(%i)
-  %1 = sub %c0, %n : i32
+  %1 = sub 0, %n : i32
   %2 = add %1, %i : i32
   yield %2
 }
-%3 = sub %c0, %n.1 : i32
-%4 = load q(%3, %c0) : bf16[Query:64, Depth:64]
+%3 = sub 0, %n.1 : i32
+%4 = load q(%3, 0) : bf16[Query:64, Depth:64]
 )"));
 }
 
@@ -80,12 +78,11 @@ TEST_CASE("a region can be inlined, and types changed on the way") {
   r.run();
   CHECK(verify(to) == "");
   CHECK(print(to) == test::tiled(R"(
-%c0 = constant 0 : i32
 %0 = length Key : i32
 %1 = neg %0 : i32
-%2 = add %1, %c0 : i32
+%2 = add %1, 0 : i32
 %3 = neg %2 : i32
-%4 = load q(%3, %c0) : bf16[Query:128, Depth:128]
+%4 = load q(%3, 0) : bf16[Query:128, Depth:128]
 )"));
 }
 
@@ -94,7 +91,7 @@ TEST_CASE("values that were never mapped are noticed") {
   Kernel to = like(from);
   Rewriter r(from, to, [](Rewriter&, const Op& op, Builder&) { return op.code == OpCode::length; });
   CHECK_THROWS_WITH_AS(r.run(),
-                       "internal error in tessera (please report it): a rewrite uses value 1 '' before it was mapped",
+                       "internal error in tessera (please report it): a rewrite uses value 0 '' before it was mapped",
                        InternalError);
 }
 
@@ -102,7 +99,7 @@ TEST_CASE("walk visits outer before inner, in order") {
   Kernel k = parse(test::tiled(kLoop));
   std::string seen;
   walk(k.entry, [&](const Op& op) { seen += std::string(info(op.code).name) + " "; });
-  CHECK(seen == "constant length loop neg add yield neg load ");
+  CHECK(seen == "length constant loop neg add yield neg load ");
   std::vector<const Op*> producers = definitions(k);
   CHECK(producers[k.entry.ops[2].results[0].id] == &k.entry.ops[2]);
   CHECK(producers[k.entry.ops[2].regions[0].args[0].id] == nullptr);
@@ -121,9 +118,10 @@ TEST_CASE("scalar functions are inlined over tiles") {
   yield %5
 }
 )");
-  Kernel k = parse(test::tiled("%0 = iota Query : i32[Query:64]\n%1 = iota Key : i32[Key:32]\n%c2 = constant 2 : i32"));
+  Kernel k = parse(test::tiled("%0 = iota Query : i32[Query:64]\n%1 = iota Key : i32[Key:32]"));
   Builder b(k, k.entry);
-  std::vector<Value> args = {Value{0}, Value{1}, Value{2}, Value{2}, Value{2}, Value{2}};
+  Value two = b.constant(2);
+  std::vector<Value> args = {Value{0}, Value{1}, two, two, two, two};
   k.params.push_back({"left", ParamKind::scalar, DType::i32, {}, 0});
   k.params.push_back({"doc", ParamKind::table, DType::i32, {}, 1});
   Value allowed = inline_function(window, args, static_cast<int>(k.params.size()) - 2, b);
@@ -134,7 +132,7 @@ TEST_CASE("scalar functions are inlined over tiles") {
   %3 = scalar left : i32
   %4 = le %2, %3 : i1[Query:64, Key:32]
   %5 = gather doc.1(%1) : i32[Key:32]
-  %6 = eq %5, %c2 : i1[Key:32]
+  %6 = eq %5, 2 : i1[Key:32]
   %7 = logical_and %4, %6 : i1[Query:64, Key:32]
 )") != std::string::npos);
   args.pop_back();

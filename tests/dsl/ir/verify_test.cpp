@@ -285,3 +285,20 @@ TEST_CASE("check throws with the pass and the kernel") {
   }
   CHECK_NOTHROW(check(parse(test::traced("")), "nothing"));
 }
+
+TEST_CASE("a mask yields one i1, a score function one value of the scores' dtype") {
+  auto with = [](const std::string& function, const std::string& op) {
+    return complaint(test::traced("function @1 f(q, k, head, batch, query_length, key_length" + function +
+                                  "}\n%s = constant 0 : f32[Query, Key]\nover Key {\n^(%t: tile Key)\n" + op +
+                                  "\nyield\n}"));
+  };
+  CHECK(with(") {\nyield %q\n", "%a = allowed @1 %t : i1[Query, Key]") ==
+        "op 'allowed': function 'f' does not yield one i1");
+  CHECK(with(", x: f32) {\nyield true\n", "%a = allowed @1 %t : i1[Query, Key]") ==
+        "op 'allowed': function 'f' takes 1 values, a mask takes none");
+  CHECK(with(", x: f16) {\nyield %x\n", "%a = apply @1 %t, %s : f32[Query, Key]") ==
+        "op 'apply': gives f32[Query, Key] to function 'f', which takes f16");
+  CHECK(with(", x: f32) {\nyield %q\n", "%a = apply @1 %t, %s : f32[Query, Key]") ==
+        "op 'apply': function 'f' does not yield one f32");
+  CHECK(with(", x: f32) {\nyield %x\n", "%a = apply @1 %t, %s : f32[Query, Key]") == "");
+}

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 
+#include <tessera/dsl/mask/linear.h>
 #include <tessera/dsl/mask/planner.h>
 
 #include "dsl/mask/maps.h"
@@ -100,6 +101,11 @@ TEST_CASE("B29 counts of a mask smaller than a tile") {
 }
 
 TEST_CASE("B35 a window over a million tokens is planned in milliseconds, also as a list") {
+#ifdef __SANITIZE_ADDRESS__
+  constexpr double kSeconds = 1;
+#else
+  constexpr double kSeconds = 0.1;
+#endif
   const mask::Pointwise window = predicate("p", [](Args& a) { return (a.k <= a.q) & (a.q - a.k < 4096); });
   for (const std::int64_t length : {std::int64_t{131072}, std::int64_t{1048576}})
     for (const bool spans : {true, false}) {
@@ -118,7 +124,7 @@ TEST_CASE("B35 a window over a million tokens is planned in milliseconds, also a
       CAPTURE(length);
       CAPTURE(spans);
       CHECK(tiles == 33 * (length / 128) - 32 * 33 / 2);
-      CHECK(best < 0.1);
+      CHECK(best < kSeconds);
     }
 }
 
@@ -249,6 +255,69 @@ TEST_CASE("B76 many terms and deep nesting are planned quickly") {
     CHECK(compare(visited(mask::make_plan(*m, r), *m, r), brute_force(*m, r)).unsound == 0);
   }
   CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < 5);
+}
+
+TEST_CASE("what a device may round otherwise decides no tile") {
+  const auto keys_below = [](auto limit) {
+    return predicate("p", [&](Args& a) {
+      const auto number = [&](Expr x) { return Expr{x.into, x.into->cast(x.value, DType::f32)}; };
+      return number(a.k) < limit(number(a.scalar("x", 5)));
+    });
+  };
+  mask::PlanRequest r = request(256, 256, 64, 32);
+  r.allow_spans = false;
+  const mask::Plan exact = mask::make_plan(keys_below([](Expr x) { return max(x, number(x, 32)); }), r);
+  CHECK(exact.counts().visited == 4);
+  CHECK(exact.counts().full == 4);
+  for (const ir::OpCode op : {ir::OpCode::exp, ir::OpCode::exp2, ir::OpCode::log, ir::OpCode::tanh, ir::OpCode::sqrt}) {
+    const mask::Plan rounded = mask::make_plan(keys_below([&](Expr x) { return apply(op, x); }), r);
+    CHECK(rounded.counts().partial == rounded.counts().total);
+  }
+  // One step of f32 to either side of 32: the key 32 alone is in doubt.
+  const mask::Plan product = mask::make_plan(keys_below([](Expr x) { return x * 6.4; }), r);
+  CHECK(product.counts().full == 4);
+  CHECK(product.counts().partial == 4);
+}
+
+TEST_CASE("constants nested beyond 64 bits wrap as i32 does") {
+  constexpr double kBig = 1 << 30, kMost = 2147483647.0;
+  const std::vector<mask::Pointwise> masks{
+      predicate("p", [](Args& a) { return a.q * kBig * kBig * kBig <= a.k; }),
+      predicate("p", [](Args& a) { return a.q * kMost * kMost * kMost + a.k * kMost * kMost >= 5; }),
+      predicate("p", [](Args& a) { return a.k * kMost * kMost * kMost * kMost > a.q * kMost * kMost * kMost * kMost; }),
+      predicate("p", [](Args& a) { return max(a.q * kBig * kBig * kBig * 3, a.k * kMost * kMost * kMost) <= a.q; }),
+      predicate("p", [](Args& a) { return abs(a.q * kMost * kMost * kMost - a.k * kBig * kBig * kBig) <= a.k; }),
+      predicate("p", [](Args& a) { return (a.q * kMost * kMost * kMost - kMost) / 3 < a.k * kMost * kMost - kMost; }),
+      predicate("p", [](Args& a) { return (a.q * kMost * kMost * kMost - a.k) % 7 == 3; }),
+      predicate("p",
+                [](Args& a) {
+                  return where(a.k > a.q, a.q * kBig * kBig * kBig, a.k * kMost * kMost * kMost) * kMost >= a.q;
+                }),
+  };
+  for (std::size_t i = 0; i < masks.size(); ++i)
+    for (const auto& [queries, keys] : {std::pair{1, 1}, {1, 100}, {100, 1}, {100, 90}, {0, 3}})
+      for (const bool spans : {true, false}) {
+        CAPTURE(i);
+        CAPTURE(queries);
+        CAPTURE(keys);
+        mask::PlanRequest r = request(queries, keys, 32, 16);
+        r.allow_spans = spans;
+        const mask::Plan plan = mask::make_plan(masks[i], r);
+        CHECK(compare(visited(plan, masks[i], r), brute_force(masks[i], r)).unsound == 0);
+      }
+}
+
+TEST_CASE("a linear form whose numbers pass 64 bits is one of which nothing is known") {
+  const mask::Int large = mask::Int{1} << 40;
+  const mask::Linear form{0, {{0, large}}};
+  CHECK_FALSE(mask::scaled(form, 1 << 10).overflow);
+  CHECK(mask::scaled(form, 1 << 10).terms[0].second == large << 10);
+  CHECK(mask::scaled(form, large).overflow);
+  CHECK(mask::scaled({large, {}}, -large).overflow);
+  CHECK_FALSE(mask::scaled({large, {}}, -large).is_constant());
+  CHECK(mask::add(mask::scaled(form, large), {1, {}}).overflow);
+  CHECK(mask::add({large << 19, {}}, {large << 19, {}}).overflow);
+  CHECK_FALSE(mask::add({large << 19, {}}, {large << 19, {}}, -1).overflow);
 }
 
 TEST_CASE("orders print and multiply") {

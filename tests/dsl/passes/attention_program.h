@@ -22,8 +22,7 @@ inline constexpr const char* kForward = R"(kernel forward traced grid(Query, Hea
   param lse: out f32[Query]
   param scale: scalar f32
 %PARAMS%  function @0 everything(q, k, head, batch, query_length, key_length) {
-    %0 = constant 1 : i1
-    yield %0
+    yield true
   }
   %q = load q : f32[Query, Depth]
   %scale = scalar scale : f32
@@ -34,8 +33,7 @@ inline constexpr const char* kForward = R"(kernel forward traced grid(Query, Hea
     ^(%t: tile Key)
     %k = load k(%t) : f32[Key, Depth]
     %s = dot Depth %q, %k : f32[Query, Key]
-    %log2e = constant 1.44269502 : f32
-    %factor = mul %scale, %log2e : f32
+    %factor = mul %scale, 1.44269502 : f32
     %scaled = mul %s, %factor : f32[Query, Key]
     %allowed = allowed @0 %t : i1[Query, Key]
     %masked = constant -inf : f32[Query, Key]
@@ -84,17 +82,6 @@ inline ir::Kernel forward(const mask::Pointwise& mask, bool bounded = false) {
   return kernel;
 }
 
-// The traced kernel with the function's parameters among its own, to be called as the tiled one is.
-inline ir::Kernel attached(ir::Kernel kernel) {
-  const int first = static_cast<int>(kernel.params.size());
-  ir::Function& function = kernel.functions.at(0);
-  kernel.params.insert(kernel.params.end(), function.params.begin(), function.params.end());
-  for (ir::Op& op : function.graph.entry.ops)
-    if (op.code == ir::OpCode::gather || op.code == ir::OpCode::scalar) op.index += first;
-  function.params = kernel.params;
-  return kernel;
-}
-
 struct Run {
   std::vector<double> o, lse;
   bool guards = true;
@@ -112,15 +99,21 @@ struct Inputs {
   }
 };
 
-// Arguments in the order tile_by_mask appends parameters: the mask's captures, then the plan's list.
+// Arguments in the order of a call, traced or tiled: the kernel's own, the mask's captures, the plan's list. Tensors
+// lie as [Batch, Head, ...] in memory, whatever the order of the grid.
 inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask, const mask::PlanRequest& request,
                const mask::Plan* plan) {
   const std::vector<std::int64_t>& shape = in.q.shape();
   test::TestTensor o(DType::f32, {shape[0], shape[1], shape[2], in.v.shape()[3]}),
       lse(DType::f32, {shape[0], shape[1], shape[2]});
   o.poison(), lse.poison();
-  std::vector<ir::Argument> arguments{in.q.view(), in.k.view(), in.v.view(),
-                                      o.view(),    lse.view(),  1 / std::sqrt(double(shape[3]))};
+  const bool heads_outermost = ir::outer_axes(kernel).at(0) == ir::Axis::named("Head");
+  std::vector<ir::Argument> arguments;
+  for (View view : {in.q.view(), in.k.view(), in.v.view(), o.view(), lse.view()}) {
+    if (heads_outermost) std::swap(view.shape[0], view.shape[1]), std::swap(view.strides[0], view.strides[1]);
+    arguments.push_back(std::move(view));
+  }
+  arguments.push_back(1 / std::sqrt(double(shape[3])));
   std::vector<std::int32_t> lengths(request.key_lengths.begin(), request.key_lengths.end());
   const auto table = [](const std::int32_t* data, std::vector<std::int64_t> shape) {
     return View::contiguous(const_cast<std::int32_t*>(data), DType::i32, std::move(shape));

@@ -1,4 +1,5 @@
-// Random scalar programs mean the same before and after simplify, bit for bit.
+// Simplify as a whole: random scalar programs keep their values, bit for bit; functions of a kernel; time.
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -10,6 +11,8 @@
 #include <tessera/dsl/ir/print.h>
 #include <tessera/dsl/ir/verify.h>
 #include <tessera/dsl/passes/simplify.h>
+
+#include "dsl/ir/kernel_text.h"
 
 using namespace tessera;
 using namespace tessera::ir;
@@ -145,4 +148,29 @@ TEST_CASE("simplifying twice changes nothing more") {
     REQUIRE(print(passes::simplify(s)) == print(s));
     REQUIRE(print(parse_function(print(s))) == print(s));
   }
+}
+
+TEST_CASE("functions of a traced kernel are simplified, unused ones and parameters stay") {
+  Kernel k = parse(test::traced(
+      "function @1 unused(q, k, head, batch, query_length, key_length) {\n%0 = lt %q, %q : i1\nyield %0\n}"));
+  Kernel s = passes::simplify(k);
+  REQUIRE(s.functions.size() == 2);
+  CHECK(print(s.functions[1]) == "function unused(q, k, head, batch, query_length, key_length) {\n  yield false\n}\n");
+  CHECK(s.params.size() == k.params.size());
+  Kernel placed = parse(test::placed(""));
+  CHECK_THROWS_AS(passes::simplify(placed), InternalError);
+}
+
+TEST_CASE("a few hundred ops take milliseconds") {
+  std::string code = "%0 = iota Query : i32[Query:64]\n%x0 = cast %0 : f32[Query:64]\n";
+  for (int i = 0; i < 400; ++i) {
+    code += "%x" + std::to_string(i + 1) + " = " + (i % 2 ? "exp" : "tanh") + " %x" + std::to_string(i) +
+            " : f32[Query:64]\n";
+  }
+  Kernel k = parse(test::tiled(code + "store o(0), %x400\n"));
+  auto start = std::chrono::steady_clock::now();
+  Kernel s = passes::simplify(k);
+  double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  CHECK(s.entry.ops.size() == k.entry.ops.size());
+  CHECK(ms < 1000);  // 2 ms on an idle core; the bound is for sanitizers and busy machines
 }

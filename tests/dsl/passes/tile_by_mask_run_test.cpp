@@ -1,6 +1,8 @@
 // Tiled attention, run: what fp64 attention is, for every pattern.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include <tessera/dsl/ir/verify.h>
 #include <tessera/dsl/passes/simplify.h>
 #include <tessera/dsl/passes/tile_by_mask.h>
@@ -59,6 +61,63 @@ TEST_CASE("heads, batch entries and key lengths, by spans and by list") {
       r.heads = 3, r.batch = 2, r.key_lengths = lengths, r.allow_spans = spans;
       check({"by head", by_head, true}, r, 24, 40);
     }
+}
+
+TEST_CASE("the order of the grid does not change what attention is, traced and tiled") {
+  const mask::Pointwise m = predicate("p", [](Args& a) {
+    return (a.k <= a.q + (a.key_length - a.query_length)) &
+           (a.q - a.k <= where(a.head == a.batch, number(a.q, 20), number(a.q, 300)));
+  });
+  std::vector<ir::Axis> grid{ir::Axis::named("Batch"), ir::Axis::named("Head"), ir::Axis::named("Query")};
+  const auto by_name = [](ir::Axis a, ir::Axis b) { return a.name() < b.name(); };
+  Inputs in(2, 3, 3, 90, 100, 8, 16);
+  int orders = 0;
+  do {
+    std::string order;
+    for (ir::Axis axis : grid) order += axis.name() + " ";
+    CAPTURE(order);
+    for (const bool spans : {true, false}) {
+      mask::PlanRequest r = request(90, 100, 32, 16);
+      r.heads = 3, r.batch = 2, r.key_lengths = {100, 33}, r.allow_spans = spans;
+      const mask::Plan plan = mask::make_plan(m, r);
+      ir::Kernel traced = forward(m, true);
+      traced.grid = grid;
+      REQUIRE(ir::query_axis(traced) == ir::Axis::named("Query"));
+      const test::Problem problem = attention_problem(in, m, r);
+      if (spans) CHECK(is_attention(run(traced, in, m, r, nullptr), problem));
+      const ir::Kernel tiled = passes::tile_by_mask(passes::simplify(traced), &plan, whole(8, 16));
+      ir::check(tiled, "tile_by_mask");
+      CHECK(is_attention(run(passes::simplify(tiled), in, m, r, &plan), problem));
+    }
+    ++orders;
+  } while (std::next_permutation(grid.begin(), grid.end(), by_name));
+  CHECK(orders == 6);
+}
+
+// exp2(scores - log2 |key|^2): past the last key both sides of the difference are -inf.
+TEST_CASE("a masked score less what is infinite past the end of the keys") {
+  const mask::Pointwise all = mask::everything();
+  const mask::PlanRequest r = request(40, 70, 32, 32);
+  for (const std::string difference : {"sub %x0, %log_norm", "add %x0, %minus"}) {
+    CAPTURE(difference);
+    const ir::Kernel kernel =
+        ir::parse(replaced(replaced(replaced(replaced(kForward, "%PARAMS%", ""), "%BOUND%", ""), "%OVER%", ""),
+                           "    %x = select %allowed, %scaled, %masked : f32[Query, Key]\n",
+                           std::string("    %x0 = select %allowed, %scaled, %masked : f32[Query, Key]\n"
+                                       "    %square = mul %k, %k : f32[Key, Depth]\n"
+                                       "    %norm = reduce_sum Depth %square : f32[Key]\n"
+                                       "    %log_norm = log2 %norm : f32[Key]\n"
+                                       "    %minus = neg %log_norm : f32[Key]\n"
+                                       "    %x = ") +
+                               difference + " : f32[Query, Key]\n"));
+    Inputs in(1, 1, 1, 40, 70, 8, 8);
+    const mask::Plan plan = mask::make_plan(all, r);
+    const ir::Kernel tiled = passes::tile_by_mask(passes::simplify(kernel), &plan, whole(8, 8));
+    ir::check(tiled, "tile_by_mask");
+    const Run got = run(passes::simplify(tiled), in, all, r, &plan), want = run(kernel, in, all, r, nullptr);
+    CHECK(test::max_difference(got.o, want.o) <= 2e-5);
+    CHECK(test::max_difference(got.lse, want.lse) <= 2e-5);
+  }
 }
 
 TEST_CASE("lengths of no tokens and of one") {

@@ -186,3 +186,15 @@ TEST_CASE("an axis without an extent is refused") {
   const mask::Plan* none = nullptr;
   CHECK_THROWS_AS(passes::tile_by_mask(forward(mask::everything()), none, whole(64, 64)), UserError);
 }
+
+TEST_CASE("the query axis is Query, else the first grid axis that tensors list; a mask needs one") {
+  ir::Kernel kernel = forward(mask::everything());
+  kernel.grid = {axis("Batch"), axis("Key"), axis("Query"), axis("Head")};
+  CHECK(ir::query_axis(kernel) == axis("Query"));
+  kernel.grid = {axis("Batch"), axis("Key"), axis("Value"), axis("Head")};
+  CHECK(ir::query_axis(kernel) == axis("Key"));
+  kernel.grid = {axis("Batch"), axis("Head")};
+  CHECK_FALSE(ir::query_axis(kernel));
+  const mask::Plan plan = mask::make_plan(mask::everything(), request(64));
+  CHECK_THROWS_AS(passes::tile_by_mask(kernel, &plan, whole(64, 64)), UserError);
+}

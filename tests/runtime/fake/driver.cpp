@@ -10,15 +10,15 @@ namespace tessera::runtime::fake {
 namespace {
 
 State& state() {
-  static State instance;
-  return instance;
+  static auto* instance = new State;
+  return *instance;
 }
 
 std::mutex state_mutex;
 
 // Current contexts are a thread's own matter.
-std::vector<void*>& contexts() {
-  thread_local std::vector<void*> stack;
+Contexts& contexts() {
+  thread_local Contexts stack;
   return stack;
 }
 
@@ -72,8 +72,8 @@ int device_attribute(int* value, int attribute, int) {
   switch (attribute) {
     case 16: return *value = 132, ok;
     case 38: return *value = 50 << 20, ok;
-    case 75: return *value = 9, ok;
-    case 76: return *value = 0, ok;
+    case 75: return *value = state().capability / 10, ok;
+    case 76: return *value = state().capability % 10, ok;
     case 97: return *value = 232448, ok;
     case 115: return *value = state().memory_pools, ok;
   }
@@ -110,21 +110,25 @@ int allocate(unsigned long long* address, std::size_t bytes) {
   if (bytes == 0) return invalid_value;
   if (bytes > state().memory_bytes - used()) return out_of_memory;
   *address = reinterpret_cast<unsigned long long>(operator new(bytes));
+  state().owners[*address] = device_of(contexts().back());
   return state().allocations[*address] = bytes, ok;
 }
 int release_memory(unsigned long long address) {
   if (contexts().empty()) return invalid_context;
   if (state().allocations.erase(address) == 0) return invalid_value;
+  state().owners.erase(address);
   return operator delete(reinterpret_cast<void*>(address)), ok;
 }
 int allocate_async(unsigned long long* address, std::size_t bytes, void*) { return allocate(address, bytes); }
 int release_async(unsigned long long address, void*) { return release_memory(address); }
+// Memory type (2), device ordinal (9), and no to everything else. Unknown memory has neither.
 int pointer_attributes(unsigned count, int* attributes, void** values, unsigned long long address) {
   auto after = state().allocations.upper_bound(address);
   const bool known =
       after != state().allocations.begin() && address < std::prev(after)->first + std::prev(after)->second;
+  const int owner = known ? state().owners[std::prev(after)->first] : -2;
   for (unsigned i = 0; i < count; ++i) {
-    *static_cast<int*>(values[i]) = attributes[i] == 2 ? (known ? 2 : 0) : attributes[i] == 9 ? (known ? 0 : -2) : 0;
+    *static_cast<int*>(values[i]) = attributes[i] == 2 ? (known ? 2 : 0) : attributes[i] == 9 ? owner : 0;
   }
   return ok;
 }
@@ -161,7 +165,7 @@ int event_record(void*, void*) { return ok; }
 int event_synchronize(void*) { return ok; }
 int event_elapsed(float* milliseconds, void*, void*) { return *milliseconds = 1.5f, ok; }
 
-// PTX that contains "bad" does not assemble; any other code has the kernels "add" and "copy_box".
+// PTX that contains "bad" does not assemble; any other code has the kernels that it names after ".entry".
 int load(void** module, const void* image, unsigned options, int* names, void** values) {
   if (contexts().empty()) return invalid_context;
   state().last_image = static_cast<const char*>(image);
@@ -176,8 +180,12 @@ int load(void** module, const void* image, unsigned options, int* names, void** 
   }
   if (bad) return invalid_ptx;
   auto loaded = std::make_unique<LoadedModule>();
-  for (const char* name : {"add", "copy_box"}) {
+  const std::string mark = ".entry ";
+  for (std::size_t at = state().last_image.find(mark); at != std::string::npos;) {
+    const std::size_t begin = at + mark.size();
+    const std::string name = state().last_image.substr(begin, state().last_image.find_first_of(" (\n", begin) - begin);
     loaded->kernels[name] = std::make_unique<Kernel>(Kernel{name});
+    at = state().last_image.find(mark, begin);
   }
   return *module = loaded.release(), ++state().modules, ok;
 }
@@ -196,6 +204,7 @@ int set_function_attribute(void* function, int, int value) {
 }
 int launch(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
            unsigned shared, void* stream, void** parameters, void**) {
+  if (!state().recording) return ok;
   std::uint64_t first = 0;
   if (parameters) std::memcpy(&first, parameters[0], sizeof first);
   void* context = nullptr;
@@ -212,6 +221,7 @@ int encode(cu::TensorMap* map, int type, std::uint32_t rank, void* base, const s
     if (ones[i] != 1) return invalid_value;
   }
   *map = {};
+  if (!state().recording) return ok;
   state().maps.push_back({type,
                           static_cast<int>(rank),
                           swizzle,
@@ -236,6 +246,7 @@ struct Counted<function, int (*)(Args...)> {
   static inline const char* name = nullptr;
   static int call(Args... args) {
     std::lock_guard lock(state_mutex);
+    if (!state().recording) return function(args...);
     ++state().calls[name];
     auto failure = state().failures.find(name);
     return failure != state().failures.end() ? failure->second : function(args...);
@@ -314,4 +325,4 @@ EXPORT int cuGetProcAddress_v2(const char* symbol, void** address, int, std::uin
 
 EXPORT tessera::runtime::fake::State* tessera_fake_state() { return &tessera::runtime::fake::state(); }
 
-EXPORT std::vector<void*>* tessera_fake_contexts() { return &tessera::runtime::fake::contexts(); }
+EXPORT tessera::runtime::fake::Contexts* tessera_fake_contexts() { return &tessera::runtime::fake::contexts(); }

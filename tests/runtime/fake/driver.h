@@ -4,6 +4,7 @@
 // at once, kernels don't run at all but are recorded.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -28,19 +29,37 @@ struct EncodedMap {
   std::vector<std::uint32_t> box;
 };
 
+// A thread's stack of current contexts. Without a destructor, like State without an end: objects of static lifetime
+// give back what they hold when the process has ended.
+class Contexts {
+ public:
+  bool empty() const { return size_ == 0; }
+  void* back() const { return items_[size_ - 1]; }
+  void push_back(void* context) { items_.at(size_++) = context; }
+  void pop_back() { items_.at(--size_) = nullptr; }
+  friend bool operator==(const Contexts&, const Contexts&) = default;
+
+ private:
+  std::array<void*, 16> items_{};
+  std::size_t size_ = 0;
+};
+
 struct State {
   // What tests set.
   int version = 13000;
   int devices = 2;
+  int capability = 90;  // of each device
   int init_result = 0;
   std::uint64_t memory_bytes = 1 << 20;  // of each device
   bool memory_pools = true;
   std::string missing;                  // an entry point this driver lacks
   std::map<std::string, int> failures;  // entry point -> result of every call of it
+  bool recording = true;                // calls are counted, failed and written down; without, a call allocates nothing
 
   // What tests read.
   std::map<int, int> retained;                         // device -> retains less releases
   std::map<std::uint64_t, std::uint64_t> allocations;  // address -> bytes
+  std::map<std::uint64_t, int> owners;                 // address -> device
   int streams = 0, events = 0, modules = 0;            // alive
   int relaxed_captures = 0;                            // exchanges of the capture mode not yet undone
   int loads_in_relaxed_mode = 0;
@@ -56,4 +75,4 @@ struct State {
 
 // What the library exports for tests, to be looked up in it: the one state, and the calling thread's stack of contexts.
 extern "C" tessera::runtime::fake::State* tessera_fake_state();
-extern "C" std::vector<void*>* tessera_fake_contexts();
+extern "C" tessera::runtime::fake::Contexts* tessera_fake_contexts();

@@ -1,0 +1,172 @@
+// Every kernel of the library as the assembler sees it, without a GPU: no spills, no more registers than a launch of so
+// many threads has, tensor copies and warpgroup products in the PTX, and no advisory that one of them was given up.
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <tessera/backend/compile.h>
+#include <tessera/library/check_call.h>
+#include <tessera/library/merge.h>
+#include <tessera/library/planned.h>
+#include <tessera/library/registry.h>
+
+#include "support/ptxas.h"
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+constexpr std::int64_t kLength = 4096;
+constexpr int kLaunchRegisters = 168;  // what 384 threads can have of 65536 each, in units of 8
+
+// One program of the library, with all the names that ask for it.
+struct Kernel {
+  std::string names;
+  std::shared_ptr<const library::Planned> planned;
+  bool products = false;  // it multiplies matrices
+  backend::Artifact artifact;
+  Assembly assembly;
+  std::string failure;
+};
+
+// Compiles and assembles what it is given, each distinct program once.
+class Shop {
+ public:
+  void order(const std::string& name, std::shared_ptr<const library::Planned> planned, bool products) {
+    auto [place, first] = by_text_.emplace(planned->text, kernels_.size());
+    if (first) {
+      kernels_.push_back({name, std::move(planned), products, {}, {}, {}});
+    } else {
+      kernels_[place->second].names += ", " + name;
+    }
+  }
+
+  std::deque<Kernel>& work() {
+    std::atomic<std::size_t> next{0};
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) {
+      threads.emplace_back([&] {
+        for (std::size_t i = next++; i < kernels_.size(); i = next++) make(kernels_[i]);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return kernels_;
+  }
+
+ private:
+  static void make(Kernel& kernel) try {
+    const backend::Target& target = backend::target_named("sm_90a");
+    const ir::Kernel& tiled = kernel.planned->tiled;
+    kernel.artifact = backend::compile(tiled, target, backend::resolve({}, tiled, target)).artifact;
+    kernel.assembly = assemble(kernel.artifact.ptx, target.name);
+  } catch (const std::exception& error) {
+    kernel.failure = error.what();
+  }
+
+  std::deque<Kernel> kernels_;
+  std::map<std::string, std::size_t> by_text_;
+};
+
+struct Variant {
+  bool lse = true;
+  bool key_lengths = false;
+  Scores scores = {};
+};
+
+void order(Shop& shop, const std::string& name, const Mask& mask, DType dtype, int dim, const Variant& variant) {
+  const AttentionOptions options =
+      library::resolve({.mask = mask, .scores = variant.scores, .dtype = dtype, .head_dim = dim}, SourceLoc::here());
+  library::PlanInput input;
+  input.shapes = {.batch = 2,
+                  .heads = 4,
+                  .kv_heads = 2,
+                  .query_length = kLength,
+                  .key_length = kLength,
+                  .lse = variant.lse,
+                  .key_lengths = variant.key_lengths};
+  input.tile = backend::default_tile(dim, dim, backend::target_named("sm_90a"));
+  const auto program = library::trace_attention(options, variant.lse, variant.key_lengths);
+  shop.order(fmt::format("{} {} d{}", name, name_of(dtype), dim), library::make_planned(program, input), true);
+}
+
+void order_all_types(Shop& shop, const std::string& name, const Mask& mask, const Variant& variant) {
+  for (DType dtype : {f16, bf16}) {
+    for (int dim : {64, 128}) order(shop, name, mask, dtype, dim, variant);
+  }
+}
+
+// The patterns by name, with arguments for those that have no default.
+std::vector<std::pair<std::string, Mask>> masks() {
+  const std::map<std::string, std::map<std::string, std::string>> given = {
+      {"prefix", {{"length", "100"}}},
+      {"block-diagonal", {{"size", "512"}}},
+      {"documents", {{"lengths", "1000,96,3000"}}}};
+  std::vector<std::pair<std::string, Mask>> all;
+  for (const Pattern& pattern : patterns()) {
+    auto arguments = given.find(pattern.name);
+    all.emplace_back(pattern.name, make_mask(pattern, arguments == given.end() ? std::map<std::string, std::string>{}
+                                                                               : arguments->second));
+  }
+  return all;
+}
+
+void check_kernel(const Kernel& kernel, int registers) {
+  INFO(kernel.names);
+  INFO(kernel.failure);
+  REQUIRE(kernel.failure.empty());
+  INFO(kernel.assembly.log);
+  REQUIRE(kernel.assembly.ok);
+  CHECK(kernel.assembly.spill_bytes == 0);
+  CHECK(kernel.assembly.warnings == std::vector<std::string>{});
+  CHECK(kernel.assembly.registers <= registers);
+  CHECK((count(kernel.artifact.ptx, "wgmma.mma_async") > 0) == kernel.products);
+  CHECK((count(kernel.artifact.ptx, "cp.async.bulk.tensor") > 0) == kernel.products);
+}
+
+}  // namespace
+
+TEST_CASE("every pattern, with and without LSE, key lengths and scores") {
+  Shop shop;
+  for (const auto& [name, mask] : masks()) {
+    order_all_types(shop, name, mask, {});
+    order_all_types(shop, name + " without LSE", mask, {.lse = false});
+  }
+  order_all_types(shop, "documents, causal, key lengths", causal & documents(document_ids({1000, 96, 3000})),
+                  {.key_lengths = true});
+  order_all_types(shop, "full, key lengths", full, {.key_lengths = true});
+  const std::vector<std::pair<const char*, Score>> scores = {
+      {"softcap", softcap(30)}, {"alibi", alibi(4)}, {"dense_bias", dense_bias()}};
+  for (const auto& [name, score] : scores) {
+    for (int dim : {64, 128}) order(shop, name, causal, dim == 64 ? f16 : bf16, dim, {.scores = {score}});
+  }
+  int seen = 0;
+  for (const Kernel& kernel : shop.work()) {
+    check_kernel(kernel, kLaunchRegisters);
+    ++seen;
+  }
+  CHECK(seen > 20);
+}
+
+TEST_CASE("merge") {
+  Shop shop;
+  for (int dim : {64, 128}) {
+    passes::Tiling tiling;
+    tiling.tiles = {{ir::Axis::named("Query"), 16}};
+    tiling.whole = {{ir::Axis::named("Value"), dim}};
+    const auto add = [&](const char* name, Traced traced) {
+      const auto program = library::plannable(std::move(traced), tiling);
+      shop.order(fmt::format("{} d{}", name, dim), library::make_planned(program, {}), false);
+    };
+    add("f16", merge_program.trace<f16>());
+    add("bf16", merge_program.trace<bf16>());
+    add("f32", merge_program.trace<f32>());
+  }
+  for (const Kernel& kernel : shop.work()) check_kernel(kernel, kernel.names.ends_with("d64") ? 56 : 96);
+}
