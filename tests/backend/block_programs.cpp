@@ -139,19 +139,19 @@ const std::vector<BlockProgram>& block_programs() {
   constexpr DType b = DType::bf16, h = DType::f16, f = DType::f32;
   static const std::vector<BlockProgram> programs = {
       program("a product in a branch on tiles", [] { return gated_product.trace(); }, {{"Row", 64}, {"Inner", 32}},
-              {{"Column", 72}}, {{b, {130, 170}}, {b, {170, 72}}, {f, {130, 170}}, {f, {130, 72}}}),
+              {{"Column", 72}}, {{b, {130, 168}}, {b, {168, 72}}, {f, {130, 168}}, {f, {130, 72}}}),
       program("a branch in a branch on tiles", [] { return doubly_gated.trace(); }, {{"Row", 64}, {"Inner", 32}},
-              {{"Column", 72}}, {{b, {130, 170}}, {b, {170, 72}}, {f, {130, 170}}, {f, {130, 72}}}),
+              {{"Column", 72}}, {{b, {130, 168}}, {b, {168, 72}}, {f, {130, 168}}, {f, {130, 72}}}),
       program(
           "two products in sequence", [] { return chain.trace(); }, {{"Row", 128}},
           {{"Inner", 64}, {"Other", 80}, {"Column", 72}},
           {{h, {200, 64}}, {h, {64, 80}}, {h, {80, 72}}, {f, {200, 72}}}, 2e-3),
       program(
           "a loop in a loop", [] { return nested.trace(); }, {{"Row", 128}, {"Inner", 64}, {"Other", 48}},
-          {{"Column", 72}}, {{h, {200, 150}}, {h, {150, 100}}, {h, {100, 72}}, {f, {200, 72}}}, 2e-3),
+          {{"Column", 72}}, {{h, {200, 152}}, {h, {152, 104}}, {h, {104, 72}}, {f, {200, 72}}}, 2e-3),
       program("two loops, and the first again", [] { return two_loops.trace(); },
               {{"Row", 128}, {"Column", 64}, {"Inner", 64}, {"Other", 32}}, {},
-              {{b, {190, 170}}, {b, {170, 72}}, {b, {190, 90}}, {b, {72, 90}}, {f, {190, 72}}}),
+              {{b, {190, 168}}, {b, {168, 72}}, {b, {190, 88}}, {b, {72, 88}}, {f, {190, 72}}}),
       program("rows of a whole axis", [] { return key_value_state.trace(); }, {{"Key", 48}},
               {{"Depth", 128}, {"Value", 40}},
               {{b, {2, 3, 100, 128}}, {b, {2, 3, 100, 40}}, {f, {2, 3, 128, 40}}, {f, {2, 3, 128}}}),

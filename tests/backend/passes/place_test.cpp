@@ -108,9 +108,9 @@ TEST_CASE("a producer copies and waits for empty slots; consumers wait, multiply
 TEST_CASE("what does not fit in shared memory is refused with both numbers") {
   CHECK_THROWS_WITH_AS(backend::place(test::tiled_attention({64, 256, 256, 136}), hopper(), {}),
                        doctest::Contains("bytes of shared memory, sm_90a has 232448"), UserError);
-  CHECK_THROWS_WITH_AS(backend::place(test::tiled_attention({192, 64, 256, 256}), hopper(), {}),
-                       doctest::Contains("needs about 192 registers a thread, and 3 warpgroups of sm_90a have 160 each"),
-                       UserError);
+  CHECK_THROWS_WITH_AS(
+      backend::place(test::tiled_attention({192, 64, 256, 256}), hopper(), {}),
+      doctest::Contains("needs about 192 registers a thread, and 3 warpgroups of sm_90a have 160 each"), UserError);
   CHECK_THROWS_WITH_AS(backend::place(test::tiled_attention({96, 64, 64, 64}), hopper(), {}),
                        doctest::Contains("axis Query has a tile of 96 rows"), UserError);
 }
