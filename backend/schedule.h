@@ -15,13 +15,13 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-std::string to_string(const Schedule& schedule);  // "warpgroups 2, stages 2"
+std::string to_string(const Schedule& schedule);  // "warpgroups 2, stages 2, overlap"
 
-// Fills what is 0 and checks the rest against the kernel and the target. UserError with needed and available bytes or
-// registers when the kernel cannot fit.
+// Fills what is 0 and checks the rest against the kernel and the target. UserError with needed and available registers
+// when the kernel cannot fit; shared memory is counted by passes/fit_memory.
 Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target);
 
-// Largest tile that fits, before anything is tiled: what the facade asks for a default.
+// The tile for these widths, before anything is tiled, from a table of what was measured: the facade's default.
 struct TileShape {
   int query, key;
 };
