@@ -18,6 +18,9 @@ enum class SlotKind : std::uint8_t {
   group,       // 4 bytes: divisor of the program index along unlisted grid axis `dim` of `param`
   length,      // 4 bytes: length of `axis`
   scalar,      // 4 bytes: value of scalar `param`, as f32 or i32 by its dtype
+  programs,    // 4 bytes: how many programs the launch has
+  counter,     // 8 bytes: address of an i32 of global memory that is 0 and nobody else's while the launch runs; it
+               // is 0 again when the launch has ended
 };
 
 // One kernel parameter, in order.
@@ -37,7 +40,9 @@ struct Artifact {
   std::string entry;   // kernel name in the PTX
   std::string target;  // "sm_90a"
   std::string ptx;
-  int threads = 0;       // of a block
+  int threads = 0;  // of a block
+  bool persistent =
+      false;             // blocks take programs: launch as many as run at once, at most as many as there are programs
   int shared_bytes = 0;  // dynamic
   std::vector<Slot> slots;
   std::vector<ir::Dim>

@@ -47,7 +47,8 @@ void refuse_too_many_registers(const ir::Kernel& tiled, const LayoutRule& rule, 
 
 std::string to_string(const Schedule& s) {
   return "warpgroups " + std::to_string(s.warpgroups) + ", stages " + std::to_string(s.stages) +
-         (s.overlap ? ", overlap" : "");
+         (s.persistent ? ", persistent" : "") + (s.overlap ? ", overlap" : "") +
+         (s.overlap && s.skip_ones ? ", skip ones" : "");
 }
 
 Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target) {
@@ -59,6 +60,7 @@ Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target)
                     "use 1 to " + std::to_string(kMostStages));
   if (!rule.has_products()) {
     wanted.warpgroups = 1;
+    wanted.persistent = false;
     return wanted;
   }
   const int groups = rule.row().extent / kGroupRows;

@@ -9,9 +9,12 @@
 namespace tessera::backend {
 
 struct Schedule {
-  int warpgroups = 0;   // that compute: each takes 64 rows of the tile. 0: as many as the row axis has 64-row parts
-  int stages = 2;       // of each ring that a loop's loads go through
+  int warpgroups = 0;      // that compute: each takes 64 rows of the tile. 0: as many as the row axis has 64-row parts
+  int stages = 2;          // of each ring that a loop's loads go through
+  bool persistent = true;  // blocks take program after program (passes/take_programs.h)
   bool overlap = true;  // the second product of an iteration beside the first of the next (passes/overlap_products.h)
+  bool skip_ones =
+      false;  // with overlap: an accumulator's factors are tested first, and not multiplied where they are 1
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 

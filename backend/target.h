@@ -19,7 +19,7 @@ struct Target {
   bool supported = false;               // code can be generated; the others are rows that say what is missing
   int thread_registers = 256;           // one thread's limit
   int register_step = 8;                // registers are given to threads in multiples of it
-  int copy_registers = 24;              // what a thread that only issues copies gets along with
+  int copy_registers = 32;              // what a thread that only issues copies gets along with
 };
 
 // Registers of each thread of a block when it starts: an equal share, of which roles may then trade.

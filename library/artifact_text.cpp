@@ -34,6 +34,7 @@ std::string serialise(const backend::Artifact& artifact) {
                {"target", artifact.target},
                {"ptx", artifact.ptx},
                {"threads", artifact.threads},
+               {"persistent", artifact.persistent},
                {"shared", artifact.shared_bytes},
                {"slots", slots},
                {"grid", grid}};
@@ -46,6 +47,7 @@ std::optional<backend::Artifact> parse_artifact(std::string_view bytes) try {
                              .target = text.at("target").get<std::string>(),
                              .ptx = text.at("ptx").get<std::string>(),
                              .threads = text.at("threads").get<int>(),
+                             .persistent = text.at("persistent").get<bool>(),
                              .shared_bytes = text.at("shared").get<int>(),
                              .slots = {},
                              .grid = {}};

@@ -66,9 +66,6 @@ DeviceLaunch::DeviceLaunch(std::shared_ptr<const Planned> planned, std::shared_p
   auto arguments = call_arguments(*planned_, call, scale, lengths, place_table);
   ir::Binding binding = ir::bind(planned_->tiled, std::move(arguments));
   image_ = std::make_unique<LaunchImage>(built_->artifact, planned_->tiled, binding, device.zeros());
-  shape_.grid[0] = image_->programs();
-  shape_.block[0] = built_->artifact.threads;
-  shape_.shared_bytes = built_->artifact.shared_bytes;
 }
 
 void DeviceLaunch::list_moving() {
@@ -137,7 +134,6 @@ void DeviceLaunch::move_addresses(const AttentionCall& call, SourceLoc loc) {
 }
 
 void DeviceLaunch::launch(const AttentionCall& call, SourceLoc loc) {
-  if (image_->programs() == 0) return;
   const auto stream = static_cast<runtime::cu::Stream>(call.stream);
   const bool asks = owns_memory() && !pinned_;
   if (const bool moving = moves(call); moving || asks) {
@@ -147,7 +143,7 @@ void DeviceLaunch::launch(const AttentionCall& call, SourceLoc loc) {
   }
   for (std::size_t i = 0; i < scalars_.size(); ++i) scalars_[i].value = call.params[i].value;
   for (const Moving& moving : values_) image_->set_scalar(moving.param, scalar_of(*moving.source, call));
-  function_.launch(shape_, image_->parameters(), stream);
+  image_->launch(function_, stream);
 }
 
 }  // namespace tessera::library

@@ -64,7 +64,6 @@ class DeviceLaunch {
   std::vector<Moving> addresses_, values_;
   const void* last_q_;
   bool pinned_ = false;
-  runtime::LaunchShape shape_;
   std::unique_ptr<LaunchImage> image_;
 };
 

@@ -37,12 +37,14 @@ inline const auto forward =
              Tile<T, Query, Depth> q = load(a.q);
              if (options.query_factor != 1) q = cast<T>(cast<f32>(q) * options.query_factor);
              UpTo keys = options.key_lengths ? up_to(a.key_lengths[index<Batch>()]) : up_to();
-             Tile<f32> unit = scores.empty() ? let(a.scale * log2e) : Tile<f32>(log2e);  // of the scores below, in log2
+             Tile<f32> unit =
+                 scores.empty() ? let(max(a.scale * log2e, 1e-30)) : Tile<f32>(log2e);  // of the scores below, in log2
 
              auto end = over<Key>(mask, keys, OnlineSoftmax{lowest, 0, 0}, [&](KeyTile t, OnlineSoftmax s) {
                Tile<f32, Query, Key> raw = dot(q, load(a.k, t));
                Tile<f32, Query, Key> x = where(t.allowed, scores.empty() ? raw : apply(scores, t, raw * a.scale), -inf);
-               Tile<f32, Query> m = max(s.row_max, reduce_max<Key>(x) * unit);
+               Tile<f32, Query> top = max(s.row_max, reduce_max<Key>(x) * unit);
+               Tile<f32, Query> m = where(top > s.row_max + 8, top, s.row_max);
                Tile<f32, Query> r = exp2(s.row_max - m);
                Tile<f32, Query, Key> p = exp2(x * unit - m);
                return OnlineSoftmax{m, s.row_sum * r + reduce_sum<Key>(p), s.acc * r + dot(cast<T>(p), load(a.v, t))};

@@ -1,5 +1,6 @@
 #include <tessera/library/launch.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -51,7 +52,9 @@ const View& view_of(const ir::Binding& binding, int param) {
 
 LaunchImage::LaunchImage(const backend::Artifact& artifact, const ir::Kernel& kernel, const ir::Binding& binding,
                          std::uint64_t zeros)
-    : zeros_(zeros) {
+    : zeros_(zeros), persistent_(artifact.persistent) {
+  shape_.block[0] = artifact.threads;
+  shape_.shared_bytes = artifact.shared_bytes;
   for (std::size_t axis = 0; axis < kernel.grid.size(); ++axis) programs_ *= binding.tiles(kernel, axis);
   small(programs_, "the number of blocks");
   std::size_t maps = 0;
@@ -88,6 +91,8 @@ void LaunchImage::fill(const Slot& slot, const ir::Kernel& kernel, const ir::Bin
       scalar_types_.push_back(dtype);
       break;
     }
+    case SlotKind::programs: word = static_cast<std::uint64_t>(programs_); break;
+    case SlotKind::counter: counter_ = static_cast<int>(words_.size()); break;
   }
   words_.push_back(word);
   addresses_.push_back(&words_.back());
@@ -123,6 +128,18 @@ void LaunchImage::fill_tensor_map(const Slot& slot, const ir::Kernel& kernel, co
   }
   views_.push_back(map);
   addresses_.push_back(&maps_.back());
+}
+
+void LaunchImage::launch(const runtime::Function& function, runtime::cu::Stream stream) {
+  if (programs_ == 0) return;
+  const runtime::Device& device = function.device();
+  shape_.grid[0] = persistent_ ? std::min<std::int64_t>(programs_, device.info().multiprocessors) : programs_;
+  if (counter_ >= 0) {
+    const runtime::ScopedContext current(device);  // the null stream belongs to it
+    if (!counters_) counters_ = &runtime::LaunchCounters::of(device);
+    words_[static_cast<std::size_t>(counter_)] = counters_->counter_for(stream);
+  }
+  function.launch(shape_, parameters(), stream);
 }
 
 void LaunchImage::set_pointer(int param, const void* data) {

@@ -7,6 +7,8 @@
 
 #include <tessera/backend/artifact.h>
 #include <tessera/dsl/ir/arguments.h>
+#include <tessera/runtime/launch_counters.h>
+#include <tessera/runtime/module.h>
 #include <tessera/runtime/tensor_map.h>
 
 namespace tessera::library {
@@ -23,8 +25,10 @@ class LaunchImage {
   void set_pointer(int param, const void* data);  // of device memory; where it has tensor maps, they are encoded anew
   void set_scalar(int param, double value);
 
-  std::int64_t programs() const { return programs_; }  // blocks of the launch; 0: nothing to compute
-  void** parameters() { return addresses_.data(); }
+  std::int64_t programs() const { return programs_; }  // 0: nothing to compute
+  // Enqueues the kernel, unless there is nothing to compute.
+  void launch(const runtime::Function& function, runtime::cu::Stream stream);
+  void** parameters() { return addresses_.data(); }  // as the last launch had them
 
  private:
   struct Place {  // where a parameter's address or value goes
@@ -37,6 +41,10 @@ class LaunchImage {
 
   std::uint64_t zeros_;
   std::int64_t programs_ = 1;
+  runtime::LaunchShape shape_;
+  bool persistent_ = false;
+  int counter_ = -1;                             // index of words_
+  runtime::LaunchCounters* counters_ = nullptr;  // of the device, once it was asked
   std::vector<runtime::cu::TensorMap> maps_;
   std::vector<runtime::TensorView> views_;  // what maps_ were encoded from
   std::vector<std::uint64_t> words_;

@@ -139,12 +139,7 @@ struct Program::Impl {
     };
     const Built& kernel = build(planned);
     LaunchImage image(kernel.artifact, planned.tiled, bind(planned, given, place), device.zeros());
-    if (image.programs() == 0) return;
-    runtime::LaunchShape shape;
-    shape.grid[0] = image.programs();
-    shape.block[0] = kernel.artifact.threads;
-    shape.shared_bytes = kernel.artifact.shared_bytes;
-    kernel.program.on(device).launch(shape, image.parameters(), static_cast<runtime::cu::Stream>(stream));
+    image.launch(kernel.program.on(device), static_cast<runtime::cu::Stream>(stream));
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include <tessera/backend/emit/elements.h>
 #include <tessera/backend/emit/ops.h>
+#include <tessera/backend/emit/phis.h>
 
 namespace tessera::backend {
 
@@ -11,36 +12,6 @@ using ir::OpCode;
 using llvm::Value;
 
 namespace {
-
-// What flows into a region or out of it: one phi a scalar.
-using Phis = std::vector<llvm::PHINode*>;
-
-Values flatten(Emitter& e, const std::vector<ir::Value>& values) {
-  Values all;
-  for (ir::Value v : values) all.insert(all.end(), e[v].regs.begin(), e[v].regs.end());
-  return all;
-}
-
-Phis make_phis(Emitter& e, const Values& like) {
-  Phis phis;
-  for (Value* v : like) phis.push_back(e.b.CreatePHI(v->getType(), 2));
-  return phis;
-}
-
-void add_incoming(const Phis& phis, const Values& values, llvm::BasicBlock* from) {
-  if (phis.size() != values.size()) throw InternalError("a region yields other registers than it carries");
-  for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(values[i], from);
-}
-
-// Hands out consecutive phis to values, as many as each has registers.
-void bind_phis(Emitter& e, const std::vector<ir::Value>& to, const Phis& phis) {
-  auto next = phis.begin();
-  for (ir::Value v : to) {
-    const int n = register_values(e.type(v));
-    e.bind(v, {.regs = Values(next, next + n)});
-    next += n;
-  }
-}
 
 std::vector<ir::Value> from(const std::vector<ir::Value>& values, std::size_t first) {
   return {values.begin() + static_cast<std::ptrdiff_t>(first), values.end()};
@@ -116,6 +87,7 @@ void Emitter::emit(const Op& op) {
     case OpCode::gather: return emit_gather(*this, op);
     case OpCode::loop: return emit_loop(*this, op);
     case OpCode::when: return emit_when(*this, op);
+    case OpCode::programs: return emit_programs(*this, op);
     case OpCode::alloc: return bind(op.results[0], {.ring = &plan.rings.at(op.results[0].id)});
     case OpCode::role: return emit_role(*this, op);
     case OpCode::slot: return emit_slot(*this, op);

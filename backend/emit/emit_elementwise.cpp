@@ -139,10 +139,38 @@ Bound divide_by_few(Emitter& e, const Type& type, const std::vector<Operand>& in
   });
 }
 
+// A warp whose factors are all 1 goes round the products: uniformly, so that products of matrices may be in flight.
+Bound scale(Emitter& e, const Type& type, const std::vector<Operand>& in) {
+  auto& b = e.b;
+  Value* changes = b.getFalse();
+  for (int r = 0, n = registers_of(*in[1].type); r < n; ++r)
+    changes = b.CreateOr(changes,
+                         b.CreateFCmpUNE(element(e, *in[1].bound, *in[1].type, r), constant_element(e, DType::f32, 1)));
+  Value* any = e.intrinsic(llvm::Intrinsic::nvvm_vote_any_sync, {e.i32(-1), changes});
+  Values before, after;
+  for (int r = 0; r < registers_of(type); ++r) before.push_back(at(e, in[0], r));
+  llvm::BasicBlock *from = b.GetInsertBlock(), *body = e.block("scale"), *end = e.block("scaled");
+  b.CreateCondBr(any, body, end);
+  b.SetInsertPoint(body);
+  for (int r = 0; r < registers_of(type); ++r) after.push_back(b.CreateFMul(before[r], at(e, in[1], r)));
+  body = b.GetInsertBlock();
+  b.CreateBr(end);
+  b.SetInsertPoint(end);
+  Bound result;
+  for (std::size_t r = 0; r < before.size(); ++r) {
+    llvm::PHINode* phi = b.CreatePHI(b.getFloatTy(), 2);
+    phi->addIncoming(before[r], from);
+    phi->addIncoming(after[r], body);
+    result.regs.push_back(phi);
+  }
+  return result;
+}
+
 Bound binary(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
   const int n = registers_of(type);
   if ((op.code == OpCode::add || op.code == OpCode::sub) && adds_positions(in, type))
     return add_positions(e, op.code == OpCode::sub, in, n);
+  if (op.code == OpCode::scale) return scale(e, type, in);
   if (op.code == OpCode::div && is_float(type.dtype) && n >= 4 * registers_of(*in[1].type))
     return divide_by_few(e, type, in);
   return make(e, type, [&](int r) { return binary_math(e, op.code, type.dtype, at(e, in[0], r), at(e, in[1], r)); });

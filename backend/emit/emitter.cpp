@@ -23,7 +23,9 @@ llvm::Type* parameter_type(llvm::LLVMContext& c, const ir::Kernel& kernel, const
     case SlotKind::stride: return llvm::Type::getInt64Ty(c);
     case SlotKind::extent:
     case SlotKind::group:
+    case SlotKind::programs:
     case SlotKind::length: return llvm::Type::getInt32Ty(c);
+    case SlotKind::counter: return llvm::PointerType::get(c, 1);
     case SlotKind::scalar:
       return kernel.params[slot.param].dtype == DType::i32 ? llvm::Type::getInt32Ty(c) : llvm::Type::getFloatTy(c);
   }
@@ -40,6 +42,8 @@ std::string parameter_name(const ir::Kernel& kernel, const Slot& slot) {
     case SlotKind::group: return param + "_group" + std::to_string(slot.dim);
     case SlotKind::length: return param + "_length";
     case SlotKind::scalar: return param;
+    case SlotKind::programs: return "programs";
+    case SlotKind::counter: return "counter";
   }
   throw InternalError("unknown kind of slot");
 }
@@ -118,7 +122,7 @@ void Emitter::prologue() {
   // A shuffle makes the warp's index uniform in ptxas's eyes, and with it the branches on roles.
   warp = intrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {i32(-1), b.CreateLShr(thread, 5), i32(0), i32(31)});
   scope = {.warps = kernel.threads / 32, .warp = warp, .area = i32(0), .leader = b.CreateICmpEQ(thread, i32(0))};
-  programs();
+  if (!plan.mailbox) at_program(first_program());
   init_barriers();
 }
 
@@ -132,6 +136,11 @@ void Emitter::init_barriers() {
       for (int s = 0; s < ring.stages; ++s)
         intrinsic(llvm::Intrinsic::nvvm_mbarrier_init_shared, {shared(i32(ring.offset + 8 * s)), i32(ring.arrivals)});
     }
+    if (const auto& box = plan.mailbox)
+      for (int i = 0; i < MailboxPlan::kPlaces; ++i) {
+        intrinsic(llvm::Intrinsic::nvvm_mbarrier_init_shared, {shared(i32(box->full + 8 * i)), i32(1)});
+        intrinsic(llvm::Intrinsic::nvvm_mbarrier_init_shared, {shared(i32(box->empty + 8 * i)), i32(box->readers)});
+      }
     intrinsic(llvm::Intrinsic::nvvm_fence_mbarrier_init_release_cluster, {});
     for (std::size_t i = 0; i < slots.size(); ++i)
       if (slots[i].kind == SlotKind::tensor_map)
@@ -141,25 +150,44 @@ void Emitter::init_barriers() {
   intrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
 }
 
-// The launch grid is one number: the first grid axis varies fastest.
-void Emitter::programs() {
-  const auto lacks_length = [&](ir::Axis axis) {
-    return !kernel.whole_extent(axis) &&
-           std::find(slots.begin(), slots.end(), Slot{.kind = SlotKind::length, .axis = axis}) == slots.end();
+Value* Emitter::first_program() { return intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}); }
+
+// ir::program_at, for what this kernel asks of it.
+void Emitter::at_program(Value* number) {
+  programs_.assign(kernel.grid.size(), nullptr);
+  const auto counts_planned = [&](std::size_t i) {
+    return kernel.whole_extent(kernel.grid[i]) ||
+           std::find(slots.begin(), slots.end(), Slot{.kind = SlotKind::length, .axis = kernel.grid[i]}) != slots.end();
   };
-  Value* rest = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
-  for (std::size_t i = 0; i < kernel.grid.size(); ++i) {
-    if (i + 1 == kernel.grid.size()) {
-      programs_[i] = rest;
-      return;
-    }
-    if (lacks_length(kernel.grid[i])) return;  // then nothing asks for the program's index
+  const auto count = [&](std::size_t i) {
     const int tile = kernel.grid_tiles[i].extent;
     Value* tokens = length(kernel.grid[i]);
-    Value* count = tile == 1 ? tokens : b.CreateUDiv(b.CreateAdd(tokens, i32(tile - 1)), i32(tile));
-    programs_[i] = b.CreateURem(rest, count);
-    rest = b.CreateUDiv(rest, count);
+    return tile == 1 ? tokens : b.CreateUDiv(b.CreateAdd(tokens, i32(tile - 1)), i32(tile));
+  };
+  Value* rest = number;
+  std::size_t first = 0;
+  if (kernel.order.section > 0 && counts_planned(0)) {
+    Value* tiles = count(0);
+    Value* section = i32(kernel.order.section);
+    Value* begin = b.CreateMul(b.CreateUDiv(number, b.CreateMul(tiles, section)), section);
+    Value* within = b.CreateSub(number, b.CreateMul(begin, tiles));
+    Value* others = b.CreateUDiv(slot({.kind = SlotKind::programs}), tiles);
+    Value* turns = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, section, b.CreateSub(others, begin));
+    programs_[0] = b.CreateUDiv(within, turns);
+    rest = b.CreateAdd(begin, b.CreateURem(within, turns));
+    first = 1;
   }
+  for (std::size_t i = first; i < kernel.grid.size(); ++i) {
+    if (i + 1 == kernel.grid.size()) {
+      programs_[i] = rest;
+      break;
+    }
+    if (!counts_planned(i)) return;  // then nothing asks for the program's index
+    programs_[i] = b.CreateURem(rest, count(i));
+    rest = b.CreateUDiv(rest, count(i));
+  }
+  if (kernel.order.descending && counts_planned(0))
+    programs_[0] = b.CreateSub(b.CreateSub(count(0), i32(1)), programs_[0]);
 }
 
 Value* Emitter::program(ir::Axis grid_axis) {
@@ -249,6 +277,7 @@ Emitted emit(const ir::Kernel& placed, const Target& target, const EmitOptions& 
                      .target = target.name,
                      .ptx = std::move(generated.ptx),
                      .threads = placed.threads,
+                     .persistent = emitter.plan.mailbox.has_value(),
                      .shared_bytes = emitter.plan.total,
                      .slots = emitter.slots,
                      .grid = placed.grid_tiles};

@@ -78,6 +78,8 @@ class Emitter {
 
   llvm::Value* slot(const Slot& slot) const;  // the kernel parameter
   llvm::Value* program(ir::Axis grid_axis);   // program index along it
+  llvm::Value* first_program();               // the block's: its number
+  void at_program(llvm::Value* number);       // what follows computes this program of the launch
   llvm::Value* length(ir::Axis axis);         // of the axis in tokens: constant where the kernel knows it
 
   llvm::Value* zero();  // address of a word of global memory that is 0
@@ -113,7 +115,6 @@ class Emitter {
   void create_function();
   void prologue();
   void init_barriers();
-  void programs();
 
   std::vector<Bound> bound_;
   std::vector<llvm::Value*> programs_;  // by grid axis; null where nothing asks

@@ -88,6 +88,14 @@ MemoryPlan plan_memory(const Kernel& kernel) {
     plan.barriers.push_back(op.results[0].id);
     at += 8 * type.stages;
   });
+  if (ir::find_programs(kernel)) {
+    MailboxPlan& box = plan.mailbox.emplace();
+    box.readers = areas;
+    box.full = at;
+    box.empty = box.full + 8 * MailboxPlan::kPlaces;
+    box.words = box.empty + 8 * MailboxPlan::kPlaces;
+    at = box.words + 4 * MailboxPlan::kPlaces;
+  }
   if (plan.scratch_bytes > 0) {
     plan.scratch_bytes = round_up(plan.scratch_bytes, 128);
     at = round_up(at, 128);

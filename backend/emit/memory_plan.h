@@ -6,6 +6,7 @@
 // such op.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -24,9 +25,17 @@ struct Ring {
   int chunk_bytes() const { return rows * 128; }
 };
 
+// How the role that takes programs tells the others which.
+struct MailboxPlan {
+  static constexpr int kPlaces = 2;
+  int words = 0, full = 0, empty = 0;  // offsets of an i32 and two mbarriers a place
+  int readers = 0;                     // warpgroups
+};
+
 struct MemoryPlan {
   std::unordered_map<std::uint32_t, Ring> rings;  // by the id of the alloc's value
   std::vector<std::uint32_t> barriers;            // ids of the barrier rings, in program order
+  std::optional<MailboxPlan> mailbox{};           // of kernels whose blocks take programs
   int scratch = 0;                                // offset of the first area
   int scratch_bytes = 0;                          // of one area; 0 when no op needs it
   std::vector<int> first_area{};                  // by role: the area of its first warpgroup; -1: it has none

@@ -15,6 +15,7 @@ void emit_store(Emitter& e, const ir::Op& op);
 void emit_gather(Emitter& e, const ir::Op& op);
 void emit_loop(Emitter& e, const ir::Op& op);
 void emit_when(Emitter& e, const ir::Op& op);
+void emit_programs(Emitter& e, const ir::Op& op);
 void emit_role(Emitter& e, const ir::Op& op);
 void emit_slot(Emitter& e, const ir::Op& op);
 void emit_rows(Emitter& e, const ir::Op& op);

@@ -33,6 +33,8 @@ class Collector {
     }
     all.insert(all.end(), lengths_.begin(), lengths_.end());
     all.insert(all.end(), scalars_.begin(), scalars_.end());
+    if (persistent_ || kernel_.order.section > 0) all.push_back({.kind = SlotKind::programs});
+    if (persistent_) all.push_back({.kind = SlotKind::counter});
     return all;
   }
 
@@ -46,13 +48,15 @@ class Collector {
       case OpCode::store: return tensor(op.index);
       case OpCode::gather: return gathered(op.index);
       case OpCode::copy: return copied(op);
+      case OpCode::programs: persistent_ = true; return;
       default: return;
     }
   }
 
   // The last grid axis needs no length: its index is what the division by the others leaves.
   void grid() {
-    for (std::size_t i = 0; i + 1 < kernel_.grid.size(); ++i) length(kernel_.grid[i]);
+    const std::size_t last = kernel_.order == ir::WorkOrder{} ? kernel_.grid.size() - 1 : kernel_.grid.size();
+    for (std::size_t i = 0; i < last; ++i) length(kernel_.grid[i]);
   }
 
   void length(ir::Axis axis) {
@@ -92,6 +96,7 @@ class Collector {
   const Kernel& kernel_;
   std::vector<std::vector<Slot>> of_param_;
   std::vector<Slot> lengths_, scalars_;
+  bool persistent_ = false;
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ struct Chain {
   const Op* product;           // mma %operand, %slot, %scaled
   const Op* operand;           // defines the left operand, in registers
   const Op* scale;             // defines %scaled from the carried accumulator; null: the accumulator itself
+  const Op* factor;            // defines what it is scaled by; null: it comes from outside, or is not scaled
   const Op* slot;              // defines the right operand
   const Op* slot_wait;         // until the slot's copy is complete
   const Op* done;              // mma_wait of its group
@@ -61,7 +62,7 @@ bool find_group(const Block& body, Chain& chain) {
 bool has_predicate(const Block& body, const Graph& graph) {
   for (const Op& op : body.ops)
     for (Value v : op.results)
-      if (graph.type(v).dtype == DType::i1 && !graph.type(v).is_scalar()) return true;
+      if (graph.type(v).dtype == DType::i1 && graph.type(v).dims.size() > 1) return true;
   return false;
 }
 
@@ -89,6 +90,8 @@ std::optional<Chain> find_chain(const Op& loop, const Graph& graph) {
   if (const Op* scale = definition_in(body, carried)) {
     if (scale->code != OpCode::mul || uses(body, carried) != 1) return {};
     chain.scale = scale;
+    chain.factor = definition_in(body, scale->operands[1]);
+    if (chain.factor < chain.first_wait) chain.factor = nullptr;  // ops of one block: earlier ones lie before
     carried = scale->operands[0];
   }
   const Op& yield = body.ops.back();
@@ -109,10 +112,12 @@ struct Pending {
 
 class OverlapProducts {
  public:
-  explicit OverlapProducts(const Kernel& from)
-      : from_(from), to_(like(from)), rewriter_(from_, to_, [this](Rewriter&, const Op& op, Builder& b) {
-          return op.code == OpCode::loop && rotate(op, b);
-        }) {}
+  OverlapProducts(const Kernel& from, bool skip_ones)
+      : from_(from),
+        to_(like(from)),
+        skip_ones_(skip_ones),
+        rewriter_(from_, to_,
+                  [this](Rewriter&, const Op& op, Builder& b) { return op.code == OpCode::loop && rotate(op, b); }) {}
 
   Kernel run() {
     rewriter_.run();
@@ -140,8 +145,7 @@ class OverlapProducts {
     const Block& body = loop.regions[0];
     rewriter_.map(body.args[0], lo);
     for (std::size_t i = 0; i < carried.size(); ++i) rewriter_.map(body.args[i + 1], carried[i]);
-    first_stage(chain, body, nullptr, b);
-    Pending pending = next_pending(chain, rewriter_[body.args[chain.accumulator + 1]], b);
+    Pending pending = first_stage(chain, body, nullptr, b);
 
     std::vector<Value> init;
     for (std::size_t i = 0; i < carried.size(); ++i)
@@ -153,8 +157,7 @@ class OverlapProducts {
       rewriter_.map(body.args[0], args[0]);
       for (std::size_t i = 0; i < count; ++i) rewriter_.map(body.args[i + 1], args[i + 1]);
       const Pending before{args[count + 1], args[chain.accumulator + 1], args[count + 2]};
-      const Value accumulated = first_stage(chain, body, &before, in);
-      const Pending after = next_pending(chain, accumulated, in);
+      const Pending after = first_stage(chain, body, &before, in);
       std::vector<Value> yields;
       for (std::size_t i = 0; i < count; ++i)
         yields.push_back(i == chain.accumulator ? after.scaled : rewriter_[body.ops.back().operands[i]]);
@@ -168,32 +171,35 @@ class OverlapProducts {
     return end;
   }
 
-  // One iteration up to the last product's operand; `before` is issued beside its first product. Returns what that
-  // gave.
-  Value first_stage(const Chain& chain, const Block& body, const Pending* before, Builder& b) {
-    Value product;
+  // One iteration up to the last product's operand, with `before` issued beside its first product and waited for where
+  // the accumulator's factor is known: what then may be long, the operand's elementwise work, has the registers of a
+  // product in flight no longer in its way.
+  Pending first_stage(const Chain& chain, const Block& body, const Pending* before, Builder& b) {
+    Value product, scaled;
+    const auto accumulate = [&] {
+      const Value sum = before == nullptr ? rewriter_[body.args[chain.accumulator + 1]] : finish(*before, product, b);
+      scaled = chain.scale == nullptr ? sum : scale(chain, sum, b);
+    };
     for (const Op& op : body.ops) {
       if (op.code == OpCode::yield || contains(chain.ops, &op)) continue;
-      if (before == nullptr || &op != chain.first_wait) {
+      if (before != nullptr && &op == chain.first_wait) {
+        product = issue(chain, *before, b);
+        Op wait = op;
+        wait.index = 1;
+        rewriter_.copy(wait, b);
+      } else {
         rewriter_.op(op, b);
-        continue;
       }
-      product = issue(chain, *before, b);
-      Op wait = op;
-      wait.index = 1;
-      rewriter_.copy(wait, b);
+      if (&op == chain.factor) accumulate();
     }
-    return before == nullptr ? Value{} : finish(*before, product, b);
+    if (!scaled) accumulate();
+    rewriter_.copy(*chain.operand, b);
+    return {rewriter_[chain.operand->results[0]], scaled, rewriter_[chain.slot->operands[1]]};
   }
 
-  Pending next_pending(const Chain& chain, Value accumulated, Builder& b) {
-    Pending p{{}, accumulated, rewriter_[chain.slot->operands[1]]};
-    if (chain.scale != nullptr)
-      p.scaled = b.append_value(OpCode::mul, {accumulated, rewriter_[chain.scale->operands[1]]},
-                                from_.type(chain.scale->results[0]));
-    rewriter_.copy(*chain.operand, b);
-    p.operand = rewriter_[chain.operand->results[0]];
-    return p;
+  Value scale(const Chain& chain, Value sum, Builder& b) {
+    const OpCode code = skip_ones_ ? OpCode::scale : OpCode::mul;
+    return b.append_value(code, {sum, rewriter_[chain.scale->operands[1]]}, from_.type(chain.scale->results[0]));
   }
 
   Value issue(const Chain& chain, const Pending& p, Builder& b) {
@@ -217,11 +223,14 @@ class OverlapProducts {
 
   const Kernel& from_;
   Kernel to_;
+  const bool skip_ones_;
   Rewriter rewriter_;
 };
 
 }  // namespace
 
-Kernel overlap_products(const Kernel& kernel) { return OverlapProducts(kernel).run(); }
+Kernel overlap_products(const Kernel& kernel, const Schedule& schedule) {
+  return OverlapProducts(kernel, schedule.skip_ones).run();
+}
 
 }  // namespace tessera::backend

@@ -3,14 +3,15 @@
 //
 //   before (a consumer's loop)                          after
 //   loop %lo to %hi (%m, %acc) { ^(%i)                  when %lo < %hi (%m, %acc) {
-//     mma_fence; %s0 = mma %q, K(%i); mma_commit          (first iteration up to %p and %acc * %r)
+//     mma_fence; %s0 = mma %q, K(%i); mma_commit          (first iteration up to %p, and %acc * %r)
 //     %s = mma_wait 0 %s0                                 loop %lo + 1 to %hi (%m, %p, %a) { ^(%i)
 //     (elementwise: %m', %r, %e)                            mma_fence; %s0 = mma %q, K(%i); mma_commit
 //     %p = cast %e                                          mma_fence; %o0 = mma %p, V(%i - 1), %a; mma_commit
 //     mma_fence; %o0 = mma %p, V(%i), %acc * %r             %s = mma_wait 1 %s0
-//     mma_commit; %o = mma_wait 0 %o0                       (elementwise: %m', %r, %e)
-//     yield %m', %o                                         %o = mma_wait 0 %o0
-//   }                                                       yield %m', cast %e, %o * %r
+//     mma_commit; %o = mma_wait 0 %o0                       (elementwise: %m', %r)
+//     yield %m', %o                                         %o = mma_wait 0 %o0; %a' = %o * %r
+//   }                                                       (elementwise: %e)
+//                                                           yield %m', cast %e, %a'
 //                                                         }
 //                                                         mma_fence; mma %p, V(%hi - 1), %a; mma_commit; mma_wait 0
 //                                                       }
@@ -19,13 +20,15 @@
 // iteration reads but its own scaling, with a left operand from registers. The operand is defined after the wait that
 // covers the product before it: registers of a product in flight must not be written. Costs the registers of one more
 // operand; loops with a predicate on each element are left as they are, since they are short and have no registers to
-// spare. Runs after split_roles, before place_barriers, which then finds the waits and releases.
+// spare. With Schedule::skip_ones the scaling is `scale`, which leaves factors of 1 out: worth it where the products of
+// a tile are many beside its exponentials. Runs after split_roles, before place_barriers, which then finds the waits
+// and releases.
 #pragma once
 
-#include <tessera/dsl/ir/ir.h>
+#include <tessera/backend/schedule.h>
 
 namespace tessera::backend {
 
-ir::Kernel overlap_products(const ir::Kernel& kernel);
+ir::Kernel overlap_products(const ir::Kernel& kernel, const Schedule& schedule);
 
 }  // namespace tessera::backend

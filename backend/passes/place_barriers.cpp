@@ -72,7 +72,8 @@ struct Rings {
   void count_fills(const Block& block, bool looped) {
     for (const Op& op : block.ops) {
       if (op.code == OpCode::copy) fills[op.operands[1].id] += looped ? 2 : 1;
-      for (const Block& region : op.regions) count_fills(region, looped || op.code == OpCode::loop);
+      for (const Block& region : op.regions)
+        count_fills(region, looped || op.code == OpCode::loop || op.code == OpCode::programs);
     }
   }
 

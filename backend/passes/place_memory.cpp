@@ -1,6 +1,7 @@
 #include <tessera/backend/passes/place_memory.h>
 
 #include <algorithm>
+#include <map>
 
 #include <tessera/backend/passes/assign_layouts.h>
 #include <tessera/backend/passes/share_rings.h>
@@ -12,11 +13,15 @@ using namespace ir;
 
 namespace {
 
+// How often each block loads into a ring: by the block's number in program order. Rings of equal uses are in step.
+using Uses = std::map<int, int>;
+
 struct Ring {
   int param = -1;
   Type tile{};           // as loaded, no layout
   Value ring{}, full{};  // in the new kernel
   Value ticket{};        // of the next use, at the point being emitted
+  Uses uses{};           // rings in step share the ticket that regions carry
 };
 
 class PlaceMemory {
@@ -32,6 +37,7 @@ class PlaceMemory {
     walk(from_.entry, [&](const Op& op) {
       if (is_shared_load(op, from_) && ring_of_.at(op.results[0].id) == std::ssize(rings_)) declare(op, b);
     });
+    count_uses(from_.entry);
     for (Ring& r : rings_) r.ticket = b.constant(0);
     rewriter_.block(from_.entry, b);
     return std::move(to_);
@@ -39,6 +45,14 @@ class PlaceMemory {
 
  private:
   Ring& ring(const Op& load) { return rings_[static_cast<std::size_t>(ring_of_.at(load.results[0].id))]; }
+
+  void count_uses(const Block& block) {
+    const int number = blocks_++;
+    for (const Op& op : block.ops) {
+      if (is_shared_load(op, from_)) ++ring(op).uses[number];
+      for (const Block& region : op.regions) count_uses(region);
+    }
+  }
 
   void declare(const Op& load, Builder& b) {
     const Type& tile = from_.type(load.results[0]);
@@ -58,7 +72,7 @@ class PlaceMemory {
     b.set_loc(op.loc);
     if (is_shared_load(op, from_)) return copy(op, b), true;
     if (op.code == OpCode::dot) return product(op, b), true;
-    if (op.code == OpCode::loop || op.code == OpCode::when) return region(op, b), true;
+    if (has_region(op.code)) return region(op, b), true;
     return false;
   }
 
@@ -97,14 +111,22 @@ class PlaceMemory {
     rewriter_.map(dot.results[0], wait.results[0]);
   }
 
-  // A loop or branch, with the tickets of the rings that it uses added to what it carries.
+  // Control flow, with the tickets of the rings that it uses added to what it carries.
   void region(const Op& op, Builder& b) {
-    std::vector<Ring*> used;
+    std::vector<std::vector<Ring*>> used;  // those in step together
     walk(op.regions[0], [&](const Op& inner) {
       if (!is_shared_load(inner, from_)) return;
       Ring* r = &ring(inner);
-      if (std::find(used.begin(), used.end(), r) == used.end()) used.push_back(r);
+      const auto in_step = std::find_if(used.begin(), used.end(), [&](const auto& s) { return s[0]->uses == r->uses; });
+      if (in_step == used.end())
+        used.push_back({r});
+      else if (std::find(in_step->begin(), in_step->end(), r) == in_step->end())
+        in_step->push_back(r);
     });
+    const auto set_tickets = [&](std::span<const Value> tickets) {
+      for (std::size_t i = 0; i < used.size(); ++i)
+        for (Ring* r : used[i]) r->ticket = tickets[i];
+    };
     const Block& body = op.regions[0];
     const std::size_t heads = op.operands.size() - op.results.size(), own = body.args.size() - op.results.size();
     std::vector<Value> init;
@@ -113,29 +135,33 @@ class PlaceMemory {
       init.push_back(rewriter_[op.operands[heads + i]]);
       names.push_back(from_.name_of(op.results[i]));
     }
-    for (Ring* r : used) {
-      init.push_back(r->ticket);
-      names.push_back(from_.params[r->param].name + "_use");
+    for (const std::vector<Ring*>& step : used) {
+      init.push_back(step[0]->ticket);
+      std::string name;
+      for (Ring* r : step) name += from_.params[r->param].name + "_";
+      names.push_back(name + "use");
     }
     const auto emit_body = [&](Builder& inner, std::span<const Value> args) {
       for (std::size_t i = 0; i < body.args.size(); ++i) rewriter_.map(body.args[i], args[i]);
-      for (std::size_t i = 0; i < used.size(); ++i) used[i]->ticket = args[own + op.results.size() + i];
+      set_tickets(args.subspan(own + op.results.size()));
       for (std::size_t i = 0; i + 1 < body.ops.size(); ++i) rewriter_.op(body.ops[i], inner);
       std::vector<Value> yields = rewriter_[body.ops.back().operands];
-      for (Ring* r : used) yields.push_back(r->ticket);
+      for (const std::vector<Ring*>& step : used) yields.push_back(step[0]->ticket);
       return yields;
     };
     const std::vector<Value> results =
-        op.code == OpCode::loop ? b.loop(rewriter_[op.operands[0]], rewriter_[op.operands[1]], init, names, emit_body)
-                                : b.when(rewriter_[op.operands[0]], init, names, emit_body);
+        op.code == OpCode::loop   ? b.loop(rewriter_[op.operands[0]], rewriter_[op.operands[1]], init, names, emit_body)
+        : op.code == OpCode::when ? b.when(rewriter_[op.operands[0]], init, names, emit_body)
+                                  : b.programs(init, names, emit_body);
     for (std::size_t i = 0; i < op.results.size(); ++i) rewriter_.map(op.results[i], results[i]);
-    for (std::size_t i = 0; i < used.size(); ++i) used[i]->ticket = results[op.results.size() + i];
+    set_tickets(std::span(results).subspan(op.results.size()));
   }
 
   const Kernel& from_;
   Kernel to_;
   std::unordered_map<std::uint32_t, int> ring_of_;  // by the id of a load's result
   std::vector<Ring> rings_;
+  int blocks_ = 0;
   Rewriter rewriter_;
 };
 

@@ -14,8 +14,9 @@
 //                                                        %s = mma_wait 0 %p
 //
 // Loops that visit the same tensor one after the other go on with the same ring (share_rings.h). A ring's uses are
-// numbered by a ticket, an i32 carried through the control flow. After this pass the kernel is one program
-// that waits for every copy at once: correct, and slow; the next passes let the copies run ahead.
+// numbered by a ticket, an i32 carried through the control flow; rings in step, as K's and V's, share it. After this
+// pass the kernel is one program that waits for every copy at once: correct, and slow; the next passes let the copies
+// run ahead.
 #pragma once
 
 #include <tessera/dsl/ir/ir.h>

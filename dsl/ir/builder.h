@@ -73,6 +73,7 @@ class Builder {
                           std::span<const std::string> names, const Body& body);
   std::vector<Value> when(Value condition, std::span<const Value> init, std::span<const std::string> names,
                           const Body& body);
+  std::vector<Value> programs(std::span<const Value> init, std::span<const std::string> names, const Body& body);
   void yield(std::span<const Value> values);
 
   // Any op, with result types given: what passes and the placed stage use. Returns the op, whose results are filled in.

@@ -100,6 +100,14 @@ std::vector<Value> Builder::when(Value condition, std::span<const Value> init, s
   return region_op(std::move(op), init, names);
 }
 
+std::vector<Value> Builder::programs(std::span<const Value> init, std::span<const std::string> names,
+                                     const Body& body) {
+  Op op{.code = OpCode::programs, .operands = {init.begin(), init.end()}};
+  op.regions.push_back(
+      region(OpCode::programs, {graph_->add_value(Type::scalar(DType::i32), "turn")}, init, names, body));
+  return region_op(std::move(op), init, names);
+}
+
 void Builder::yield(std::span<const Value> values) { append(OpCode::yield, {values.begin(), values.end()}); }
 
 }  // namespace tessera::ir

@@ -45,13 +45,9 @@ std::vector<std::int64_t> grid_of(const Kernel& kernel, const Binding& binding, 
   return counts;
 }
 
-void run_program(const interp::Launch& launch, std::int64_t number, const std::vector<std::int64_t>& counts) {
-  interp::Program program{&launch, {}};
-  for (std::int64_t count : counts) {
-    program.ids.push_back(number % count);
-    number /= count;
-  }
-  if (launch.kernel->stage == Stage::placed) return interp::run_placed(program);
+void run_block(const interp::Launch& launch, std::int64_t number, interp::Programs& programs) {
+  const interp::Program program{&launch, program_at(launch.kernel->order, number, programs.counts)};
+  if (launch.kernel->stage == Stage::placed) return interp::run_placed(program, programs);
   interp::Machine machine(program, *launch.kernel);
   machine.start(launch.kernel->entry);
   machine.run();
@@ -106,13 +102,14 @@ void interpret(const Kernel& kernel, const Binding& binding, InterpretOptions op
   check_arguments(kernel, params, binding.arguments);
   ensure(options.traced_tile > 0, "interpret was asked for tiles of no tokens");
   const interp::Launch launch{&kernel, &params, &binding.arguments, &binding, options.traced_tile, outer_axes(kernel)};
-  const std::vector<std::int64_t> counts = grid_of(kernel, binding, launch);
-  std::int64_t programs = 1;
-  for (std::int64_t count : counts) programs *= count;
+  interp::Programs programs{.order = &kernel.order, .counts = grid_of(kernel, binding, launch)};
+  for (std::int64_t count : programs.counts) programs.count *= count;
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  Crew(programs, [&](std::int64_t i) {
-    run_program(launch, i, counts);
-  }).run(options.threads > 0 ? options.threads : cores);
+  const int threads = options.threads > 0 ? options.threads : cores;
+  // Blocks that take programs from the launch are as many as run at once; two at least, so that they do share them.
+  const std::int64_t blocks =
+      find_programs(kernel) ? std::min<std::int64_t>(programs.count, std::max(threads, 2)) : programs.count;
+  Crew(blocks, [&](std::int64_t i) { run_block(launch, i, programs); }).run(threads);
 }
 
 double evaluate(const Function& function, const std::vector<double>& arguments, const std::vector<Argument>& tables) {

@@ -19,6 +19,7 @@ void Machine::control(const Op& op) {
       const std::int64_t trips = integer(op, 0) != 0 ? 1 : 0;
       return begin({&op.regions[0], &op, 0, trips}, items_of(op.operands, 1));
     }
+    case OpCode::programs: return begin({&op.regions[0], &op}, items_of(op.operands));
     case OpCode::over: {
       const bool bounded = op.operands.size() > op.results.size();
       std::int64_t length = program_.launch->binding->length(op.axis);
@@ -50,8 +51,7 @@ void Machine::end(std::vector<Item> values) {
     yielded_ = std::move(values);
     return;
   }
-  const bool over = owner->code == OpCode::over;
-  if (over ? next_tile(frame) : ++frame.at < frame.end) {
+  if (next_trip(frame)) {
     const std::vector<Value>& args = frame.block->args;
     const std::size_t handles = owner->code == OpCode::when ? 0 : 1;
     if (handles) items_[args[0].id] = {Tile::integer(frame.at)};
@@ -60,10 +60,18 @@ void Machine::end(std::vector<Item> values) {
     frame.next = 0;
     return;
   }
-  if (over) windows_.pop_back();
+  if (owner->code == OpCode::over) windows_.pop_back();
   frames_.pop_back();
   ensure(owner->results.size() == values.size(), "a region yields another number of values than its op has results");
   for (std::size_t i = 0; i < values.size(); ++i) items_[owner->results[i].id] = std::move(values[i]);
+}
+
+bool Machine::next_trip(Frame& frame) {
+  if (frame.owner->code == OpCode::over) return next_tile(frame);
+  if (frame.owner->code != OpCode::programs) return ++frame.at < frame.end;
+  const std::vector<std::int64_t>* ids = team_->program(++frame.at);
+  ids_ = ids ? ids : &program_.ids;
+  return ids != nullptr;
 }
 
 // Moves on to the next tile that the mask needs; false when there is none. The last tile is cut off at the axis's end.

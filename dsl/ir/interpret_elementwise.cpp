@@ -221,7 +221,8 @@ Tile elementwise(OpCode code, DType result, Operands x) {
     case OpCode::cast: return cast(result, *x[0]);
     case OpCode::add: return numbers(code, x, plus);
     case OpCode::sub: return numbers(code, x, minus);
-    case OpCode::mul: return numbers(code, x, times);
+    case OpCode::mul:
+    case OpCode::scale: return numbers(code, x, times);
     case OpCode::div: return numbers(code, x, divide);
     case OpCode::mod:
       require(x[0]->dtype() == DType::i32, code, *x[0]);

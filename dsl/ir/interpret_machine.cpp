@@ -7,11 +7,11 @@
 
 namespace tessera::ir::interp {
 
-std::int64_t Program::id(Axis axis) const {
-  if (!launch->kernel) return 0;
-  const std::vector<Axis>& grid = launch->kernel->grid;
-  const auto found = std::find(grid.begin(), grid.end(), axis);
-  return found == grid.end() ? 0 : ids[static_cast<std::size_t>(found - grid.begin())];
+std::int64_t Machine::id(Axis axis) const {
+  const Kernel* kernel = program_.launch->kernel;
+  if (!kernel) return 0;
+  const auto found = std::find(kernel->grid.begin(), kernel->grid.end(), axis);
+  return found == kernel->grid.end() ? 0 : ids_->at(static_cast<std::size_t>(found - kernel->grid.begin()));
 }
 
 void Machine::start(const Block& block, std::vector<Item> arguments) {
@@ -89,7 +89,7 @@ void Machine::leaf(const Op& op) {
       for (std::int64_t i = 0; i < tile.elements(); ++i) tile.data<std::int32_t>()[i] = static_cast<std::int32_t>(i);
       return set(result, std::move(tile));
     }
-    case OpCode::program_id: return set(result, Tile::integer(program_.id(op.axis)));
+    case OpCode::program_id: return set(result, Tile::integer(id(op.axis)));
     case OpCode::length: return set(result, Tile::integer(launch.binding->length(op.axis)));
     case OpCode::scalar: {
       const std::size_t p = param_of(op);
@@ -125,7 +125,7 @@ Place Machine::place_of(const Op& op, std::size_t first) {
   const Param& param = (*launch.params)[p];
   Place place{&std::get<View>((*launch.arguments)[p]), &param.axes, {}, {}};
   for (std::size_t i = 0; i < launch.outer.size(); ++i) {
-    place.outer.push_back(program_.id(launch.outer[i]) / launch.binding->groups[p][i]);
+    place.outer.push_back(id(launch.outer[i]) / launch.binding->groups[p][i]);
   }
   const bool traced = launch.kernel->stage == Stage::traced;
   for (std::size_t i = 0; i < param.axes.size(); ++i) {

@@ -29,8 +29,6 @@ struct Launch {
 struct Program {
   const Launch* launch = nullptr;
   std::vector<std::int64_t> ids;  // along each grid axis
-
-  std::int64_t id(Axis axis) const;  // 0 for an axis that is not in the grid
 };
 
 // Stage placed: what a value of a type other than a tile refers to.
@@ -56,13 +54,14 @@ class Team {
   virtual bool execute(Machine& machine, const Op& op) = 0;  // false: it has to wait, try again later
   virtual const Tile& read(Machine& machine, const Op& op, Value operand) = 0;  // refuses registers that are not ready
   virtual int group(const Machine& machine) const = 0;
+  virtual const std::vector<std::int64_t>* program(std::int64_t turn) = 0;  // the block's `turn`-th; null: no more
 };
 
 class Machine {
  public:
   // `first_param`: which of the launch's parameters the graph's number 0 is.
   Machine(const Program& program, const Graph& graph, Team* team = nullptr, std::size_t first_param = 0)
-      : program_(program), graph_(graph), team_(team), first_param_(first_param) {
+      : program_(program), ids_(&program.ids), graph_(graph), team_(team), first_param_(first_param) {
     items_.resize(graph.values.size());
   }
 
@@ -107,7 +106,9 @@ class Machine {
   void control(const Op& op);
   void begin(Frame frame, std::vector<Item> carried);
   void end(std::vector<Item> values);
+  bool next_trip(Frame& frame);
   bool next_tile(Frame& frame);
+  std::int64_t id(Axis axis) const;  // of the program being run; 0 for an axis that is not in the grid
   std::vector<Item> items_of(const std::vector<Value>& values, std::size_t first = 0);
 
   // interpret_mask.cpp
@@ -122,6 +123,7 @@ class Machine {
   Window window(Axis axis) const;
 
   const Program& program_;
+  const std::vector<std::int64_t>* ids_;  // of the program being run
   const Graph& graph_;
   Team* team_;
   std::size_t first_param_;

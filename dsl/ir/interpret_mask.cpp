@@ -17,7 +17,7 @@ Machine::Window Machine::window(Axis axis) const {
   const std::int64_t length = launch.binding->length(axis);
   if (std::find(grid.begin(), grid.end(), axis) == grid.end()) return {axis, 0, static_cast<int>(length)};
   const bool outer = std::find(launch.outer.begin(), launch.outer.end(), axis) != launch.outer.end();
-  const std::int64_t tile = outer ? 1 : launch.tile, start = program_.id(axis) * tile;
+  const std::int64_t tile = outer ? 1 : launch.tile, start = id(axis) * tile;
   return {axis, start, static_cast<int>(std::min(tile, length - start))};
 }
 
@@ -63,8 +63,8 @@ std::vector<Item> Machine::positions(Axis query, const Frame& over) const {
   std::vector<Item> items(Function::kPositions);
   items[Function::q].tile = query ? position(query) : Tile::integer(0);
   items[Function::k].tile = position(over.owner->axis);
-  items[Function::head].tile = Tile::integer(program_.id(head));
-  items[Function::batch].tile = Tile::integer(program_.id(batch));
+  items[Function::head].tile = Tile::integer(id(head));
+  items[Function::batch].tile = Tile::integer(id(batch));
   items[Function::query_length].tile = Tile::integer(query ? binding.length(query) : 1);
   items[Function::key_length].tile = Tile::integer(binding.length(over.owner->axis));
   return items;

@@ -9,12 +9,35 @@
 namespace tessera::ir::interp {
 namespace {
 
+// The programs that this block has taken from the launch. Whichever role comes first takes the next for all.
+class Work {
+ public:
+  explicit Work(Programs& programs) : programs_(programs) {}
+
+  const std::vector<std::int64_t>* program(std::int64_t turn) {
+    while (static_cast<std::int64_t>(taken_.size()) <= turn) {
+      const std::int64_t number = programs_.next++;
+      if (number >= programs_.count) return nullptr;
+      taken_.push_back(program_at(*programs_.order, number, programs_.counts));
+    }
+    return &taken_[static_cast<std::size_t>(turn)];
+  }
+
+ private:
+  Programs& programs_;
+  std::deque<std::vector<std::int64_t>> taken_;  // a deque: roles keep pointers into it
+};
+
 // A warpgroup of a role, or all threads of a kernel without roles: a machine, and what the asynchronous units do for
 // it.
 class Warpgroup final : public Team {
  public:
-  Warpgroup(const Program& program, SharedMemory& shared, Agent agent, int group)
-      : shared_(shared), agent_(std::move(agent)), group_(group), machine_(program, *program.launch->kernel, this) {
+  Warpgroup(const Program& program, SharedMemory& shared, Work& work, Agent agent, int group)
+      : shared_(shared),
+        work_(work),
+        agent_(std::move(agent)),
+        group_(group),
+        machine_(program, *program.launch->kernel, this) {
     agent_.clock.raise(agent_.number, 1);
   }
 
@@ -24,6 +47,7 @@ class Warpgroup final : public Team {
   const std::vector<const Op*>& roles() const { return roles_; }  // that its code starts
 
   int group(const Machine&) const override { return group_; }
+  const std::vector<std::int64_t>* program(std::int64_t turn) override { return work_.program(turn); }
   bool execute(Machine& machine, const Op& op) override;
   const Tile& read(Machine& machine, const Op& op, Value operand) override;
 
@@ -54,6 +78,7 @@ class Warpgroup final : public Team {
   void wait_for_products(const Op& op);
 
   SharedMemory& shared_;
+  Work& work_;
   Agent agent_;
   int group_;
   Machine machine_;
@@ -226,12 +251,13 @@ void take_turns(std::vector<std::unique_ptr<Warpgroup>>& warpgroups, const Kerne
 
 }  // namespace
 
-void run_placed(const Program& program) {
+void run_placed(const Program& program, Programs& programs) {
   const Kernel& kernel = *program.launch->kernel;
   std::size_t agents = 1;
   for (const Role& role : kernel.roles) agents += static_cast<std::size_t>(role.warpgroups);
   SharedMemory shared(agents);
-  Warpgroup entry(program, shared, {0, "the entry block"}, 0);
+  Work work(programs);
+  Warpgroup entry(program, shared, work, {0, "the entry block"}, 0);
   entry.machine().start(kernel.entry);
   if (!entry.machine().run()) throw InternalError("deadlock:\n  " + entry.waits_for(), print(kernel));
 
@@ -240,7 +266,7 @@ void run_placed(const Program& program) {
     const Role& role = kernel.roles[static_cast<std::size_t>(op->index)];
     for (int group = 0; group < role.warpgroups; ++group) {
       Agent agent{warpgroups.size() + 1, fmt::format("{} {}", role.name, group)};
-      warpgroups.push_back(std::make_unique<Warpgroup>(program, shared, std::move(agent), group));
+      warpgroups.push_back(std::make_unique<Warpgroup>(program, shared, work, std::move(agent), group));
       warpgroups.back()->machine().adopt(entry.machine());
       warpgroups.back()->machine().start(op->regions[0]);
     }

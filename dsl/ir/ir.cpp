@@ -23,6 +23,17 @@ bool is_elementwise(OpCode code) {
   return kind == OpKind::unary || kind == OpKind::binary || kind == OpKind::compare || kind == OpKind::ternary;
 }
 
+bool has_region(OpCode code) {
+  switch (code) {
+    case OpCode::loop:
+    case OpCode::over:
+    case OpCode::when:
+    case OpCode::programs:
+    case OpCode::role: return true;
+    default: return false;
+  }
+}
+
 bool has_effect(const Op& op) {
   if (op.code == OpCode::store || op.code == OpCode::yield || info(op.code).kind == OpKind::placed) return true;
   for (const Block& region : op.regions) {

@@ -48,7 +48,8 @@ struct OpInfo {
   unsigned stages;  // bit per Stage
 };
 const OpInfo& info(OpCode code);
-bool is_elementwise(OpCode code);      // unary, binary, compare, ternary
+bool is_elementwise(OpCode code);  // unary, binary, compare, ternary
+bool has_region(OpCode code);
 bool has_effect(const struct Op& op);  // must not be dropped, duplicated or reordered against other effects
 std::string_view to_string(Stage stage);
 
@@ -130,12 +131,23 @@ struct Role {
   int registers = 0;  // per thread, by setmaxnreg; 0: as at entry
 };
 
+// How the programs of a launch are numbered, which is the order in which blocks take them. By default the first grid
+// axis varies fastest. In sections, `section` programs of the other axes (heads, then batches) take turns: all of them
+// at one place of the first axis, then all at the next, so that the order along the first axis is that of a whole
+// section.
+struct WorkOrder {
+  int section = 0;          // 0: no sections
+  bool descending = false;  // the first axis from its end: where later tiles have more work, the longest come first
+  friend bool operator==(const WorkOrder&, const WorkOrder&) = default;
+};
+
 struct Kernel : Graph {
   std::string name;
   Stage stage = Stage::traced;
   // Outermost last: [Query, Head, Batch]. Those that tensors list are tiled, the others step by 1.
   std::vector<Axis> grid;
   std::vector<Dim> grid_tiles;  // stage tiled on: tile extent of each grid axis (1 for Head, Batch)
+  WorkOrder order;              // changes no result
   std::vector<Param> params;
   std::vector<Function> functions;  // stage traced: what allowed and apply refer to
   std::vector<Dim> whole;           // stage tiled on: true extents of whole axes (Depth:120 where tiles have Depth:128)
@@ -148,6 +160,13 @@ struct Kernel : Graph {
 // The grid axis whose tokens are a mask's queries: Query if the grid has it, else the first grid axis that tensors
 // list. No axis if there is neither. The order of the grid has no other say in what a kernel computes.
 Axis query_axis(const Kernel& kernel);
+
+// The index along each grid axis of program `number`, given how many programs each axis has.
+std::vector<std::int64_t> program_at(const WorkOrder& order, std::int64_t number,
+                                     const std::vector<std::int64_t>& counts);
+
+// The op that takes programs from the launch, null if each block runs one.
+const Op* find_programs(const Kernel& kernel);
 
 // The producer of each value: index by Value::id. Null for region arguments. Valid while the graph is not changed.
 std::vector<const Op*> definitions(const Graph& graph);

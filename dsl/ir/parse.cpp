@@ -61,6 +61,8 @@ void parse_grid(Tokens& in, Kernel& kernel) {
     kernel.grid.push_back(dim.axis);
     if (kernel.stage != Stage::traced) kernel.grid_tiles.push_back(dim);
   }
+  if (in.accept("sections")) kernel.order.section = in.integer();
+  kernel.order.descending = in.accept("descending");
   if (in.accept("threads")) kernel.threads = in.integer();
 }
 

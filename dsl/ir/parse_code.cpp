@@ -177,6 +177,7 @@ void CodeParser::head(Op& op) {
       if (in_.accept("bound")) op.operands.push_back(use());
       return;
     case OpCode::when: op.operands.push_back(use()); return;
+    case OpCode::programs: return;
     default:
       if (in_.same_line() && in_.is(TokenKind::word) && !at_operand()) op.axis = axis();
       break;
@@ -199,7 +200,7 @@ void CodeParser::region(Op& op, const std::vector<Token>& names) {
   in_.expect("{");
   std::size_t outside = visible_.size(), constants = constants_.size(), first = op.operands.size() - names.size();
   Block& region = op.regions.emplace_back();
-  if (op.code == OpCode::loop || op.code == OpCode::over) {
+  if (op.code == OpCode::loop || op.code == OpCode::over || op.code == OpCode::programs) {
     in_.expect("^");
     in_.expect("(");
     Token name = in_.expect(TokenKind::value, "the name of the loop's index");
@@ -244,9 +245,7 @@ Op CodeParser::op(Block& into) {
   if (code == codes().end()) in_.fail_at(name, fmt::format("there is no operation '{}'", name.text));
   Op op{.code = code->second, .loc = loc};
   head(op);
-  bool has_region =
-      op.code == OpCode::loop || op.code == OpCode::over || op.code == OpCode::when || op.code == OpCode::role;
-  if (has_region) {
+  if (has_region(op.code)) {
     std::vector<Token> arguments;
     carried(op, arguments);
     settle(op, into);

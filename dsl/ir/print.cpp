@@ -123,6 +123,7 @@ class CodePrinter {
       case OpCode::over: return over_head(op);
       case OpCode::when: return fmt::format("when {}", list(op, 0, 1));
       case OpCode::role: return fmt::format("role @{}", op.index);
+      case OpCode::programs: return "programs";
       default: break;
     }
     std::string text(name);
@@ -223,6 +224,8 @@ std::string kernel_title(const Kernel& kernel) {
     text += (i ? ", " : "") + dim_text(dim);
   }
   text += ")";
+  if (kernel.order.section) text += fmt::format(" sections {}", kernel.order.section);
+  if (kernel.order.descending) text += " descending";
   if (kernel.threads) text += fmt::format(" threads {}", kernel.threads);
   return text + " {\n";
 }

@@ -86,6 +86,7 @@ Kernel like(const Kernel& kernel) {
   out.stage = kernel.stage;
   out.grid = kernel.grid;
   out.grid_tiles = kernel.grid_tiles;
+  out.order = kernel.order;
   out.params = kernel.params;
   out.functions = kernel.functions;
   out.whole = kernel.whole;

@@ -64,6 +64,11 @@ std::string control_rule(const Surroundings& in, const Op& op) {
         return fmt::format("the condition is {}, must be i1", to_string(condition));
       return carried_rule(in, op, 1, 0);
     }
+    case OpCode::programs: {
+      if (std::string reason = carried_rule(in, op, 0, 1); !reason.empty()) return reason;
+      const Type& turn = in.type(op.regions[0].args[0]);
+      return is_index(turn) ? "" : fmt::format("its turn is {}, must be i32", to_string(turn));
+    }
     default: return {};
   }
 }

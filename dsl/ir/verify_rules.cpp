@@ -73,10 +73,6 @@ bool gives_value(const Op& op) {
   }
 }
 
-bool has_region(OpCode code) {
-  return code == OpCode::loop || code == OpCode::over || code == OpCode::when || code == OpCode::role;
-}
-
 // Least and most operands where the table says "varies".
 std::pair<std::size_t, std::size_t> operand_range(OpCode code) {
   switch (code) {

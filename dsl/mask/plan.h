@@ -56,6 +56,7 @@ struct List {};  // the arrays are in Plan::list; the kernel takes them as table
 
 struct Counts {
   std::int64_t total = 0, visited = 0, full = 0, partial = 0;  // tiles, summed over query tiles, heads and batch
+  std::int64_t later = 0;                                      // of those visited: by the later half of the query tiles
 };
 
 struct Source {

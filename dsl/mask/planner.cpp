@@ -104,7 +104,9 @@ Counts count_spans(Expressions& e, const std::vector<SpanBounds>& spans, bool bo
         const Int first = t * r.query_tile, last = std::min(first + r.query_tile, r.query_length) - 1;
         program.run({0, 0, h, b, r.query_length, r.key_length, first, last, key_bound(r, b)}, at.data());
         for (std::size_t s = 0; s < spans.size(); ++s) {
-          counts.visited += weight * static_cast<Int>(at[4 * s + 3] - at[4 * s]);
+          const Int visited = weight * static_cast<Int>(at[4 * s + 3] - at[4 * s]);
+          counts.visited += visited;
+          if (2 * t >= grid.query_tiles()) counts.later += visited;
           counts.full += weight * static_cast<Int>(at[4 * s + 2] - at[4 * s + 1]);
         }
       }
@@ -165,6 +167,8 @@ std::pair<TileList, Counts> make_list(const Pointwise& predicate, const PlanRequ
     for (std::size_t i = rows; i < list.rows.size(); i += 3) {
       counts.partial += weight[c] * list.rows[i + 1];
       counts.full += weight[c] * list.rows[i + 2];
+      if (2 * static_cast<Int>(i - rows) / 3 >= grid.query_tiles())
+        counts.later += weight[c] * (list.rows[i + 1] + list.rows[i + 2]);
     }
   }
   counts.visited = counts.partial + counts.full;
@@ -182,6 +186,7 @@ Counts Plan::counts() const {
       sum.visited += source.counts.visited;
       sum.full += source.counts.full;
       sum.partial += source.counts.partial;
+      sum.later += source.counts.later;
     }
   return sum;
 }

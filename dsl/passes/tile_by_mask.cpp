@@ -1,3 +1,4 @@
+#include <tessera/dsl/mask/work_order.h>
 #include <tessera/dsl/passes/tile_by_mask.h>
 
 #include <algorithm>
@@ -260,10 +261,11 @@ Value Tiler::tile_index(const Schedule& s, bool full, Value i, const std::vector
 
 ir::Kernel tile_by_mask(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling) {
   std::vector<Axis> guarded;
-  const ir::Kernel kernel = guard_edges(Tiler(traced, plan, tiling, {}).run(), &guarded);
-  if (guarded.empty()) return kernel;
+  ir::Kernel kernel = guard_edges(Tiler(traced, plan, tiling, {}).run(), &guarded);
   // Loops without a mask take whole tiles apart only if the last tile costs them something.
-  return guard_edges(Tiler(traced, plan, tiling, guarded).run(), nullptr);
+  if (!guarded.empty()) kernel = guard_edges(Tiler(traced, plan, tiling, guarded).run(), nullptr);
+  if (plan) kernel.order = mask::work_order(plan->passes.at(0));
+  return kernel;
 }
 
 }  // namespace tessera::passes

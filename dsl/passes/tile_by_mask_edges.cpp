@@ -25,7 +25,8 @@ using Lane = std::optional<double>;  // what every element past the end holds, i
 
 // Elementwise ops on what is known of the operands; empty operands may be any number. `even`: the operand is the same
 // all along the axis, so that where it is not finite it has spoilt the whole row, which the program then gives up.
-Lane through(OpCode code, Lane a, Lane b, bool even_a, bool even_b) {
+// `positive`: the second operand is above 0.
+Lane through(OpCode code, Lane a, Lane b, bool even_a, bool even_b, bool positive) {
   const auto is = [](Lane x, double number) { return x && *x == number; };
   switch (code) {
     case OpCode::exp:
@@ -47,6 +48,9 @@ Lane through(OpCode code, Lane a, Lane b, bool even_a, bool even_b) {
     case OpCode::add:
       if (is(a, -kInfinity) && (b ? !is(b, kInfinity) : even_b)) return a;
       if (is(b, -kInfinity) && (a ? !is(a, kInfinity) : even_a)) return b;
+      break;
+    case OpCode::mul:
+      if (a && std::isinf(*a) && positive) return a;
       break;
     case OpCode::min:
       if (is(a, -kInfinity) || is(b, -kInfinity)) return -kInfinity;
@@ -103,6 +107,7 @@ class Guards {
   Lane find_lane(Value v, Axis axis);
   Lane elementwise(const Op& op, Axis axis);
   bool even(Value v, Axis axis) const;
+  bool positive(Value v) const;
 
   const Tiled& tiled_;
   const ir::Kernel& kernel_;
@@ -208,8 +213,9 @@ Lane Guards::elementwise(const Op& op, Axis axis) {
   if (op.code != OpCode::select) {
     const Lane x = lane(op.operands[0], axis);
     if (op.code == OpCode::cast && x && std::isinf(*x) && !is_float(kernel_.type(op.results[0]).dtype)) return {};
-    if (op.operands.size() == 1) return through(op.code, x, std::nullopt, false, false);
-    return through(op.code, x, lane(op.operands[1], axis), even(op.operands[0], axis), even(op.operands[1], axis));
+    if (op.operands.size() == 1) return through(op.code, x, std::nullopt, false, false, false);
+    return through(op.code, x, lane(op.operands[1], axis), even(op.operands[0], axis), even(op.operands[1], axis),
+                   positive(op.operands[1]));
   }
   const Lane condition = lane(op.operands[0], axis);
   if (condition) return lane(op.operands[*condition != 0 ? 1 : 2], axis);
@@ -226,6 +232,15 @@ bool Guards::even(Value v, Axis axis) const {
     v = op->operands[0];
   }
   return true;
+}
+
+// A constant above 0, or something kept at or above one.
+bool Guards::positive(Value v) const {
+  const Op* op = definitions_[v.id];
+  if (!op) return false;
+  if (op->code == OpCode::constant) return op->number > 0;
+  if (op->code == OpCode::broadcast) return positive(op->operands[0]);
+  return op->code == OpCode::max && (positive(op->operands[0]) || positive(op->operands[1]));
 }
 
 }  // namespace

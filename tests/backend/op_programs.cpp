@@ -139,7 +139,7 @@ std::vector<OpProgram> op_programs() {
 #include <tessera/dsl/ir/ops.def>
 #undef TESSERA_OP
        }) {
-    if (!is_elementwise(code) || code == OpCode::cast) continue;
+    if (!is_elementwise(code) || code == OpCode::cast || code == OpCode::scale) continue;  // scale: placed only
     for (DType t : dtypes_of(code)) {
       std::vector<DType> in(static_cast<std::size_t>(info(code).operands), t);
       if (code == OpCode::select) in[0] = DType::i1;

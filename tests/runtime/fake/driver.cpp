@@ -155,6 +155,7 @@ int stream_context(void* stream, void** context) { return *context = *static_cas
 int stream_synchronize(void*) { return ok; }
 int stream_wait(void*, void*, unsigned) { return ok; }
 int stream_capturing(void*, int* status) { return *status = state().capturing, ok; }
+int stream_id(void* stream, unsigned long long* id) { return *id = reinterpret_cast<std::uintptr_t>(stream), ok; }
 int exchange_mode(int* mode) {
   state().relaxed_captures += *mode == 2 ? 1 : -1;
   return *mode = *mode == 2 ? 0 : 2, ok;
@@ -293,6 +294,7 @@ const Function functions[] = {
     ENTRY("cuStreamSynchronize", stream_synchronize),
     ENTRY("cuStreamWaitEvent", stream_wait),
     ENTRY("cuStreamIsCapturing", stream_capturing),
+    ENTRY("cuStreamGetId", stream_id),
     ENTRY("cuStreamGetCtx", stream_context),
     ENTRY("cuThreadExchangeStreamCaptureMode", exchange_mode),
     ENTRY("cuEventCreate", event_create),
