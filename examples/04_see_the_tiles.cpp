@@ -1,6 +1,6 @@
 // Lesson 4. What geometry makes of a mask, as a picture: the tiles that are skipped, full, or decided by the predicate.
 //
-//   04_see_the_tiles FOLDER      writes FOLDER/tiles.svg
+//   04_see_the_tiles [FOLDER]      writes FOLDER/tiles.svg; without one, tiles.svg where it is started
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -28,12 +28,12 @@ std::vector<Kind> tiles_of(const Mask& mask) {
   request.query_tile = request.key_tile = kTile;
   request.allow_spans = false;
   const mask::Plan plan = mask::make_plan(mask.predicate(), request);
+  const auto& list = std::get<mask::TileList>(plan.passes.front().sources.front().schedule);
   std::vector<Kind> kinds(kTiles * kTiles, empty);
   for (int row = 0; row < kTiles; ++row) {
-    const int first = plan.list.rows[3 * row], partials = plan.list.rows[3 * row + 1],
-              fulls = plan.list.rows[3 * row + 2];
+    const int first = list.rows[3 * row], partials = list.rows[3 * row + 1], fulls = list.rows[3 * row + 2];
     for (int i = 0; i < partials + fulls; ++i) {
-      kinds[row * kTiles + plan.list.tiles[first + i]] = i < partials ? partial : full_tile;
+      kinds[row * kTiles + list.tiles[first + i]] = i < partials ? partial : full_tile;
     }
   }
   return kinds;
@@ -60,7 +60,10 @@ std::string draw(const std::string& name, const std::vector<Kind>& kinds, int le
 }  // namespace
 
 int main(int argc, char** argv) {
-  example::check(argc == 2, "04_see_the_tiles FOLDER");
+  if (argc > 2) {
+    std::fputs("04_see_the_tiles [FOLDER]\n", stderr);
+    return 1;
+  }
   Table doc(document_ids({900, 300, 1500, 196, 1200}));
   Grid image{64, 64};
   const std::pair<const char*, Mask> masks[] = {
@@ -83,7 +86,13 @@ int main(int argc, char** argv) {
     svg += draw(name, kinds, left);
     left += 185;
   }
-  const std::string path = std::string(argv[1]) + "/tiles.svg";
-  std::ofstream(path) << svg << "</svg>\n";
+  const std::string path = argc == 2 ? std::string(argv[1]) + "/tiles.svg" : "tiles.svg";
+  std::ofstream file(path);
+  file << svg << "</svg>\n";
+  file.close();
+  if (!file) {
+    std::fprintf(stderr, "%s cannot be written\n", path.c_str());
+    return 1;
+  }
   std::printf("%s\n", path.c_str());
 }

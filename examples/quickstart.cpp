@@ -83,6 +83,7 @@ int main(int argc, char** argv) try {
   if (argc < 3) throw std::runtime_error("quickstart INPUT.safetensors OUTPUT_FOLDER [WINDOW]");
   const std::string input = argv[1];
   const int width = argc > 3 ? std::atoi(argv[3]) : 256;
+  if (width <= 0) throw std::runtime_error(fmt::format("WINDOW is '{}': give the number of keys, 1 or more", argv[3]));
 
   SafeTensors file = SafeTensors::read(input);
   auto q = tensor_of(file, "q", input), k = tensor_of(file, "k", input), v = tensor_of(file, "v", input);

@@ -19,44 +19,37 @@ Attention::Attention(Attention&&) noexcept = default;
 Attention& Attention::operator=(Attention&&) noexcept = default;
 
 void Attention::prepare(const AttentionShapes& shapes, SourceLoc loc) {
-  std::lock_guard lock(impl_->mutex);
   at_line(loc, [&] { impl_->prepare(shapes, loc); });
 }
 
 void Attention::operator()(const AttentionCall& call, SourceLoc loc) {
-  std::lock_guard lock(impl_->mutex);
   at_line(loc, [&] { impl_->call(call, loc); });
 }
 
 std::string Attention::explain() const {
-  std::lock_guard lock(impl_->mutex);
   return at_line({}, [&] { return library::to_text(impl_->explanation()); });
 }
 
 std::string Attention::explain_json() const {
-  std::lock_guard lock(impl_->mutex);
   return at_line({}, [&] { return library::to_json(impl_->explanation()); });
 }
 
 std::string Attention::ir(ir::Stage stage) const {
-  std::lock_guard lock(impl_->mutex);
   return at_line({}, [&] { return ir::print(impl_->kernel(stage)); });
 }
 
 std::string Attention::llvm_ir() const {
-  std::lock_guard lock(impl_->mutex);
   return at_line({}, [&] { return impl_->compiled_texts().llvm_ir; });
 }
 
 std::string Attention::ptx() const {
-  std::lock_guard lock(impl_->mutex);
-  return at_line({}, [&] { return impl_->built_last().artifact.ptx; });
+  return at_line({}, [&] { return impl_->built_last()->artifact.ptx; });
 }
 
 std::string Attention::cubin() const {
-  std::lock_guard lock(impl_->mutex);
   return at_line({}, [&] {
-    const runtime::Image& image = impl_->built_last().program.image();
+    const auto built = impl_->built_last();
+    const runtime::Image& image = built->program.image();
     if (image.kind == runtime::Image::Kind::cubin) return image.bytes;
     throw UserError({},
                     "there is no cubin: the driver assembles when the kernel is loaded (" + image.why_no_cubin + ")",
@@ -66,9 +59,6 @@ std::string Attention::cubin() const {
 
 std::string Attention::sass() const { return library::disassemble(cubin()); }
 
-int Attention::compiles() const {
-  std::lock_guard lock(impl_->mutex);
-  return impl_->compiles;
-}
+int Attention::compiles() const { return impl_->compiles(); }
 
 }  // namespace tessera

@@ -8,7 +8,7 @@
 // gives O = 0 and LSE = -inf. LSE is the natural log of the sum of exp over the live scores.
 //
 // Nothing waits for the device, and a call whose shapes were prepared (or seen) can be captured into a CUDA graph. An
-// Attention may be used by several threads.
+// Attention may be used by several threads: a call that is ready does not wait for what another compiles.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 #include <tessera/library/attention_impl.h>
 
 #include <algorithm>
+#include <future>
 
 #include <fmt/format.h>
 
@@ -56,10 +57,9 @@ std::vector<const mask::Pointwise*> Attention::Impl::functions() const {
   return all;
 }
 
-const TracedProgram& Attention::Impl::traced(bool lse, bool bounded) {
-  auto& place = traced_[(lse ? 1 : 0) + (bounded ? 2 : 0)];
-  if (!place) place = std::make_unique<TracedProgram>(trace_attention(options_, lse, bounded));
-  return *place;
+std::shared_ptr<const TracedProgram> Attention::Impl::traced(bool lse, bool bounded) {
+  return traced_.get({lse, bounded},
+                     [&] { return std::make_shared<const TracedProgram>(trace_attention(options_, lse, bounded)); });
 }
 
 std::shared_ptr<const PlanInput> Attention::Impl::input_of(const AttentionShapes& shapes,
@@ -81,52 +81,87 @@ void Attention::Impl::check_tables(const AttentionShapes& shapes, const Attentio
   }
 }
 
-std::shared_ptr<const Planned> Attention::Impl::planned(const std::shared_ptr<const PlanInput>& input) {
-  auto found = std::find_if(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->serves(*input); });
-  if (found != plans_.end()) {
-    move_to_front(plans_, found);
-  } else {
-    const TracedProgram& program = traced(input->shapes.lse, input->shapes.key_lengths);
-    forget_oldest(plans_, [](const auto&) { return true; });
-    plans_.insert(plans_.begin(), make_planned(program, *input));
+std::shared_ptr<const Planned> Attention::Impl::find_or_make_plan(const std::shared_ptr<const PlanInput>& input) {
+  std::promise<std::shared_ptr<const Planned>> promise;
+  const auto is_ours = [&](const PlanEntry& entry) { return entry.input == input; };
+  {
+    std::unique_lock lock(mutex_);
+    const auto found = std::find_if(plans_.begin(), plans_.end(), [&](const PlanEntry& entry) {
+      return entry.plan ? entry.plan->serves(*input) : *entry.input == *input;
+    });
+    if (found != plans_.end()) {
+      move_to_front(plans_, found);
+      const auto made = plans_.front().made;
+      lock.unlock();
+      return made.get();
+    }
+    forget_oldest(plans_, [](const PlanEntry& entry) { return entry.plan != nullptr; });
+    plans_.insert(plans_.begin(), {input, nullptr, promise.get_future().share()});
   }
-  last_ = plans_.front();
-  last_input_ = input;
-  last_scalars_ = input->scalars;
+  try {
+    auto plan = make_planned(*traced(input->shapes.lse, input->shapes.key_lengths), *input);
+    std::lock_guard lock(mutex_);
+    std::find_if(plans_.begin(), plans_.end(), is_ours)->plan = plan;
+    promise.set_value(plan);
+    return plan;
+  } catch (...) {
+    std::lock_guard lock(mutex_);
+    std::erase_if(plans_, is_ours);
+    promise.set_exception(std::current_exception());
+    throw;
+  }
+}
+
+std::shared_ptr<const Planned> Attention::Impl::planned(const std::shared_ptr<const PlanInput>& input,
+                                                        const runtime::Device* device) {
+  auto plan = find_or_make_plan(input);
+  std::lock_guard lock(mutex_);
+  last_ = {plan, input, input->scalars, device};
+  return plan;
+}
+
+Attention::Impl::Last Attention::Impl::last() const {
+  std::lock_guard lock(mutex_);
+  if (!last_.plan) throw UserError({}, "nothing was prepared or called yet", "call prepare(shapes) first");
   return last_;
 }
 
-const Planned& Attention::Impl::last() const {
-  if (!last_) throw UserError({}, "nothing was prepared or called yet", "call prepare(shapes) first");
-  return *last_;
+int Attention::Impl::compiles() const {
+  std::lock_guard lock(mutex_);
+  return compiles_;
 }
 
 BuildRequest Attention::Impl::build_request(const Planned& planned) const {
   return request_to_build(planned, *target_, options_.schedule);
 }
 
-const Attention::Impl::Kernel& Attention::Impl::build(const Planned& planned) {
-  auto found = kernels_.find(planned.text);
-  if (found != kernels_.end()) return found->second;
-  BuildRequest request = build_request(planned);
-  BuildResult result = library::build(request);
-  if (result.origin != Origin::memory) ++compiles;
-  Kernel kernel{result.built, request.schedule, {}, result.origin};
-  kernel.ms = {planned.trace_ms, planned.plan_ms, result.passes_ms, result.llvm_ms, result.assemble_ms};
-  return kernels_.emplace(planned.text, std::move(kernel)).first->second;
+std::shared_ptr<const Attention::Impl::Kernel> Attention::Impl::build(const Planned& planned) {
+  return kernels_.get(planned.text, [&] {
+    BuildRequest request = build_request(planned);
+    BuildResult result = library::build(request);
+    if (result.origin != Origin::memory) {
+      std::lock_guard lock(mutex_);
+      ++compiles_;
+    }
+    const CompileTimes ms{planned.trace_ms, planned.plan_ms, result.passes_ms, result.llvm_ms, result.assemble_ms};
+    return std::make_shared<const Kernel>(Kernel{result.built, request.schedule, ms, result.origin});
+  });
 }
 
 void Attention::Impl::prepare(const AttentionShapes& given, SourceLoc loc) {
   AttentionShapes shapes = check_shapes(given, loc);
   check_tables(shapes, nullptr, loc);
-  auto plan = planned(input_of(shapes, nullptr));
-  last_device_ = default_device();
-  if (!last_device_) return;
+  const runtime::Device* device = default_device();
+  auto plan = planned(input_of(shapes, nullptr), device);
+  if (!device) return;
   runtime::OutsideCapture outside;
-  build(*plan).built->program.on(*last_device_);
+  build(*plan)->built->program.on(*device);
+  std::set<TableStore::Buffer> uploaded;
   for (const ParameterSource& source : plan->sources) {
-    if (source.kind == ParameterSource::Kind::captured) keep_.insert(tables_.upload(source.table, *last_device_));
+    if (source.kind == ParameterSource::Kind::captured) uploaded.insert(tables_.upload(source.table, *device));
   }
+  std::lock_guard lock(mutex_);
+  keep_.merge(uploaded);
 }
 
 void Attention::Impl::call(const AttentionCall& call, SourceLoc loc) {
@@ -141,8 +176,7 @@ void Attention::Impl::run_on_host(const AttentionCall& call, SourceLoc loc) {
   AttentionShapes shapes = check_call(options_, call, loc);
   check_names(functions(), call, loc);
   check_tables(shapes, &call, loc);
-  auto plan = planned(input_of(shapes, &call));
-  last_device_ = nullptr;
+  auto plan = planned(input_of(shapes, &call), nullptr);
   auto arguments = call_arguments(*plan, call, *options_.scale, call.key_lengths, host_view);
   ir::Binding binding = ir::bind(plan->tiled, std::move(arguments));
   ir::interpret(plan->tiled, binding, {.threads = environment().threads});
@@ -164,54 +198,64 @@ DeviceLaunch* Attention::Impl::settled(const AttentionCall& call, SourceLoc loc,
 }
 
 void Attention::Impl::run_on_device(const AttentionCall& call, SourceLoc loc) {
+  std::unique_lock lock(mutex_);
   const runtime::Device* device = nullptr;
   DeviceLaunch* launch = settled(call, loc, device);
-  if (!launch) launch = &settle(call, *device, loc);
+  if (!launch) launch = &settle(call, *device, loc, lock);
   launch->launch(call, loc);
-  if (last_ != launch->planned()) last_ = launch->planned();
-  if (last_input_ != launch->input()) last_input_ = launch->input();
-  last_scalars_ = call.params;
-  last_device_ = device;
+  if (last_.plan != launch->planned()) last_.plan = launch->planned();
+  if (last_.input != launch->input()) last_.input = launch->input();
+  last_.scalars = call.params;
+  last_.device = device;
 }
 
-DeviceLaunch& Attention::Impl::settle(const AttentionCall& call, const runtime::Device& device, SourceLoc loc) {
+DeviceLaunch& Attention::Impl::settle(const AttentionCall& call, const runtime::Device& device, SourceLoc loc,
+                                      std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
   AttentionShapes shapes = check_call(options_, call, loc);
   check_names(functions(), call, loc);
   check_tables(shapes, &call, loc);
   check_target(*target_, options_.target, device, loc);
   auto input = input_of(shapes, &call);
-  auto plan = planned(input);
-  last_device_ = &device;
+  auto plan = planned(input, &device);
   runtime::OutsideCapture outside;
   auto launch =
-      std::make_unique<DeviceLaunch>(plan, input, build(*plan).built, device, tables_, call, *options_.scale, loc);
+      std::make_unique<DeviceLaunch>(plan, input, build(*plan)->built, device, tables_, call, *options_.scale, loc);
+  lock.lock();
+  const runtime::Device* where = nullptr;
+  if (DeviceLaunch* other = settled(call, loc, where)) return *other;  // another thread's, settled meanwhile
   // Memory of a launch that is still running may go: the driver frees it when the work before is done.
   forget_oldest(launches_, [](const auto& old) { return !old->is_pinned(); });
   launches_.insert(launches_.begin(), std::move(launch));
   return *launches_.front();
 }
 
-const Built& Attention::Impl::built_last() { return *build(last()).built; }
+std::shared_ptr<const Built> Attention::Impl::built_last() { return build(*last().plan)->built; }
 
-backend::Compiled Attention::Impl::compiled_texts() { return compile_again(build_request(last())); }
+backend::Compiled Attention::Impl::compiled_texts() {
+  const Last at = last();
+  return compile_again(build_request(*at.plan));
+}
 
 ir::Kernel Attention::Impl::kernel(ir::Stage stage) {
+  const auto plan = last().plan;
   switch (stage) {
-    case ir::Stage::traced: return traced(last().input.shapes.lse, last().input.shapes.key_lengths).traced.kernel;
-    case ir::Stage::tiled: return last().tiled;
+    case ir::Stage::traced: return traced(plan->input.shapes.lse, plan->input.shapes.key_lengths)->traced.kernel;
+    case ir::Stage::tiled: return plan->tiled;
     case ir::Stage::placed: break;
   }
-  BuildRequest request = build_request(last());
-  return backend::place(last().tiled, *target_, request.schedule);
+  BuildRequest request = build_request(*plan);
+  return backend::place(plan->tiled, *target_, request.schedule);
 }
 
 Explanation Attention::Impl::explanation() {
-  const Planned& plan = last();
-  const Kernel& kernel = build(plan);
-  const backend::Artifact& artifact = kernel.built->artifact;
+  const Last at = last();
+  const Planned& plan = *at.plan;
+  const auto kernel = build(plan);
+  const backend::Artifact& artifact = kernel->built->artifact;
   const AttentionShapes& shapes = plan.input.shapes;
   Explanation e;
-  e.device = last_device_ ? last_device_->info().text() : "CPU (interpreter)";
+  e.device = at.device ? at.device->info().text() : "CPU (interpreter)";
   e.target = target_->name;
   e.assembler = assembler().identity();
   e.dtype = options_.dtype;
@@ -222,20 +266,20 @@ Explanation Attention::Impl::explanation() {
   e.kv_heads = shapes.kv_heads;
   e.query_length = shapes.query_length;
   e.key_length = shapes.key_length;
-  PlanInput input = *last_input_;
-  input.scalars = last_scalars_;
+  PlanInput input = *at.input;
+  input.scalars = at.scalars;
   e.plan = plan.list ? plan.plan : mask::replan(plan.plan, options_.mask.predicate(), request_of(input));
-  e.schedule = kernel.schedule;
-  if (auto usage = kernel.built->usage(last_device_)) {
+  e.schedule = kernel->schedule;
+  if (auto usage = kernel->built->usage(at.device)) {
     e.registers = usage->registers;
     e.spill_bytes = usage->spill_bytes();
   }
   e.shared_bytes = artifact.shared_bytes;
   e.threads = artifact.threads;
-  e.ms = kernel.ms;
-  e.cache = name_of(kernel.origin);
-  e.compiles = compiles;
-  if (!last_device_ && !default_device()) e.notes.push_back("no GPU: " + why_no_device());
+  e.ms = kernel->ms;
+  e.cache = name_of(kernel->origin);
+  e.compiles = compiles();
+  if (!at.device && !default_device()) e.notes.push_back("no GPU: " + why_no_device());
   if (const std::string& why = assembler().why_driver(); !why.empty())
     e.notes.push_back("the driver assembles: " + why);
   if (const std::string warning = kernel_cache().warning(); !warning.empty()) e.notes.push_back(warning);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <tessera/backend/layouts.h>
+#include <tessera/dsl/ir/rewrite.h>
 #include <tessera/library/artifact_text.h>
 #include <tessera/library/build_id.h>
 #include <tessera/library/environment.h>
@@ -20,7 +22,7 @@ double ms_since(std::chrono::steady_clock::time_point start) {
 }
 
 runtime::Hash key_of(const BuildRequest& request) {
-  static const std::string compiler = compiler_build_ids();
+  static const std::string compiler = compiler_identity();
   return runtime::Hasher()
       .add("kernel")
       .add(compiler)
@@ -56,6 +58,24 @@ std::shared_ptr<const Built> unpack(std::string_view bytes) {
   auto image = runtime::parse_image(bytes.substr(size));
   if (!artifact || !image) return nullptr;
   return std::make_shared<const Built>(std::move(*artifact), std::move(*image));
+}
+
+// A kernel without products holds its tiles in registers, and its code names every element: what no register file could
+// hold would keep the compiler busy without end. (Where there are products backend::resolve counts them.)
+void refuse_huge_tiles(const ir::Kernel& tiled) {
+  constexpr int most = 1024;  // elements a thread
+  const backend::LayoutRule rule(tiled);
+  if (rule.has_products()) return;
+  ir::walk(tiled.entry, [&](const ir::Op& op) {
+    for (ir::Value result : op.results) {
+      const ir::Type type = rule.place(tiled.type(result), op.loc);
+      if (!type.layout || type.layout->size(ir::Part::reg) <= most) continue;
+      throw UserError(op.loc,
+                      fmt::format("kernel '{}' makes a tile {}, {} elements for each thread", tiled.name,
+                                  to_string(tiled.type(result)), type.layout->size(ir::Part::reg)),
+                      fmt::format("at most {} fit: choose smaller tiles, or extents that are multiples of 32", most));
+    }
+  });
 }
 
 std::string compile_and_assemble(const BuildRequest& request, BuildResult& result) try {
@@ -94,6 +114,7 @@ Shelf& shelf() {
 
 BuildRequest request_to_build(const Planned& planned, const backend::Target& target,
                               const backend::Schedule& schedule) {
+  refuse_huge_tiles(planned.tiled);
   return {.tiled = &planned.tiled,
           .text = planned.text,
           .target = &target,

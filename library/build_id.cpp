@@ -2,14 +2,21 @@
 
 #include <elf.h>
 #include <link.h>
+#include <sys/stat.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <random>
 
 #include <fmt/format.h>
 
 #include <tessera/backend/compile.h>
 #include <tessera/backend/emit/emit.h>
+#include <tessera/runtime/hash.h>
 
 namespace tessera::library {
 
@@ -61,6 +68,34 @@ int look_at(dl_phdr_info* object, std::size_t, void* data) {
   return 1;
 }
 
+// The content of the file that is mapped at an address. A file of that name with another inode came later; as long as
+// the old one is mapped, no other file has its number.
+std::optional<std::string> loaded_file(std::uintptr_t address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t from = 0, to = 0;
+    unsigned long long inode = 0;
+    int name = -1;
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %*x %*x:%*x %llu %n", &from, &to, &inode, &name) != 3 || name < 0)
+      continue;
+    if (address < from || address >= to) continue;
+    const std::string path = line.substr(static_cast<std::size_t>(name));
+    std::ifstream file(path, std::ios::binary);
+    struct stat status = {};
+    if (inode == 0 || !file || stat(path.c_str(), &status) != 0 || status.st_ino != inode) return std::nullopt;
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  return std::nullopt;
+}
+
+std::string of_this_process() {
+  static const std::string name = [] {
+    std::random_device random;
+    return fmt::format("process {:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+  }();
+  return name;
+}
+
 }  // namespace
 
 std::string build_id_of(const void* code) {
@@ -69,9 +104,17 @@ std::string build_id_of(const void* code) {
   return search.id;
 }
 
-std::string compiler_build_ids() {
-  return build_id_of(reinterpret_cast<const void*>(&backend::compile)) + " " +
-         build_id_of(reinterpret_cast<const void*>(&backend::emit));
+std::string identity_of(const void* code) {
+  if (std::string id = build_id_of(code); !id.empty()) return id;
+  if (const auto content = loaded_file(reinterpret_cast<std::uintptr_t>(code))) {
+    return "file " + runtime::hash(*content).hex();
+  }
+  return of_this_process();
+}
+
+std::string compiler_identity() {
+  return identity_of(reinterpret_cast<const void*>(&backend::compile)) + " " +
+         identity_of(reinterpret_cast<const void*>(&backend::emit));
 }
 
 }  // namespace tessera::library

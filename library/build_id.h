@@ -9,7 +9,11 @@ namespace tessera::library {
 // The GNU build ID, in hex, of the program or shared library that `code` is in; empty where the linker gave it none.
 std::string build_id_of(const void* code);
 
-// The build IDs of everything that has a part in compiling.
-std::string compiler_build_ids();
+// What tells that build from every other. Without a build ID it is the hash of the file, if that is still the one that
+// was loaded; of a file that is gone or was replaced nobody can tell, and then it is a name that no other process has.
+std::string identity_of(const void* code);
+
+// The identities of everything that has a part in compiling.
+std::string compiler_identity();
 
 }  // namespace tessera::library

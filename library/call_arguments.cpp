@@ -137,6 +137,7 @@ View host_view(const std::shared_ptr<const mask::TableData>& table) {
 
 TableStore::Buffer TableStore::upload(const std::shared_ptr<const mask::TableData>& table,
                                       const runtime::Device& device) {
+  std::lock_guard lock(mutex_);
   Entry& entry = entries_[{device.ordinal(), table.get()}];
   if (entry.table.lock() == table) {
     if (Buffer buffer = entry.buffer.lock()) return buffer;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include <tessera/library/planned.h>
@@ -29,7 +30,7 @@ const View& tensor_of(const ParameterSource& source,
 
 View host_view(const std::shared_ptr<const mask::TableData>& table);
 
-// Tables on devices, uploaded once however many plans read them, for as long as somebody holds the buffer.
+// Tables on devices, uploaded once however many plans read them, for as long as somebody holds the buffer. Thread-safe.
 class TableStore {
  public:
   using Buffer = std::shared_ptr<const runtime::DeviceBuffer>;
@@ -40,6 +41,7 @@ class TableStore {
     std::weak_ptr<const mask::TableData> table;  // an address may be used again for another table
     std::weak_ptr<const runtime::DeviceBuffer> buffer;
   };
+  std::mutex mutex_;
   std::map<std::pair<int, const mask::TableData*>, Entry> entries_;
 };
 

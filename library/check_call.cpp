@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -92,8 +93,25 @@ void check_key_lengths(const AttentionCall& call, SourceLoc loc) {
   }
 }
 
-void check_apart(const AttentionCall& call, SourceLoc loc) {
-  const std::optional<Overlap> found = find_overlap(call);
+struct NamedView {
+  const char* name;
+  const View* view;
+};
+
+// Of an output with an input, or with another output.
+std::optional<Overlap> find_overlap(std::span<const NamedView> outputs, std::span<const NamedView> inputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (const NamedView& input : inputs) {
+      if (overlap(*outputs[i].view, *input.view)) return Overlap{outputs[i].name, input.name};
+    }
+    for (const NamedView& other : outputs.subspan(i + 1)) {
+      if (overlap(*outputs[i].view, *other.view)) return Overlap{outputs[i].name, other.name};
+    }
+  }
+  return std::nullopt;
+}
+
+void check_apart(const std::optional<Overlap>& found, SourceLoc loc) {
   if (!found) return;
   throw UserError(loc, fmt::format("{} is written, and its memory overlaps that of {}", found->output, found->other),
                   fmt::format("give {} memory of its own", found->output));
@@ -102,19 +120,35 @@ void check_apart(const AttentionCall& call, SourceLoc loc) {
 }  // namespace
 
 std::optional<Overlap> find_overlap(const AttentionCall& call) {
-  const std::pair<const char*, const View*> outputs[] = {{"lse", &call.lse}, {"o", &call.o}};
-  const std::pair<const char*, const View*> inputs[] = {
-      {"q", &call.q}, {"k", &call.k}, {"v", &call.v}, {"key_lengths", &call.key_lengths}};
-  for (const auto& [name, output] : outputs) {
-    for (const auto& [other, input] : inputs) {
-      if (overlap(*output, *input)) return Overlap{name, other};
-    }
-    for (const NamedTable& table : call.tables) {
-      if (overlap(*output, table.data)) return Overlap{name, table.name.c_str()};
-    }
+  const NamedView outputs[] = {{"lse", &call.lse}, {"o", &call.o}};
+  const NamedView inputs[] = {{"q", &call.q}, {"k", &call.k}, {"v", &call.v}, {"key_lengths", &call.key_lengths}};
+  if (const auto found = find_overlap(outputs, inputs)) return found;
+  for (const NamedTable& table : call.tables) {
+    const NamedView read{table.name.c_str(), &table.data};
+    if (const auto found = find_overlap(outputs, {&read, 1})) return found;
   }
-  if (overlap(call.lse, call.o)) return Overlap{"lse", "o"};
   return std::nullopt;
+}
+
+std::optional<Overlap> find_overlap(const ir::Kernel& kernel, const std::vector<ir::Argument>& arguments) {
+  const auto views = [&](bool written) {
+    std::vector<NamedView> found;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const View* view = std::get_if<View>(&arguments[i]);
+      const ir::Param& param = kernel.params[i];
+      if (view && written == (param.kind == ir::ParamKind::output)) found.push_back({param.name.c_str(), view});
+    }
+    return found;
+  };
+  return find_overlap(views(true), views(false));
+}
+
+void check_outputs(const ir::Kernel& kernel, const std::vector<ir::Argument>& arguments, SourceLoc loc) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (kernel.params[i].kind == ir::ParamKind::output)
+      check_output(kernel.params[i].name, std::get<View>(arguments[i]), loc);
+  }
+  check_apart(find_overlap(kernel, arguments), loc);
 }
 
 AttentionOptions resolve(AttentionOptions options, SourceLoc loc) {
@@ -159,7 +193,7 @@ AttentionShapes check_call(const AttentionOptions& options, const AttentionCall&
   check_output("o", call.o, loc);
   if (given(call.lse)) check_lse(call, loc);
   if (given(call.key_lengths)) check_key_lengths(call, loc);
-  check_apart(call, loc);
+  check_apart(find_overlap(call), loc);
   return check_shapes({.batch = call.q.shape[0],
                        .heads = call.q.shape[1],
                        .kv_heads = call.k.shape[1],

@@ -1,25 +1,22 @@
 #include <tessera/library/devices.h>
 
-#include <map>
-#include <mutex>
+#include <memory>
 
 #include <fmt/format.h>
 
 #include <tessera/library/environment.h>
+#include <tessera/library/made_once.h>
 
 namespace tessera::library {
 
 namespace {
 
+// A call on one device does not wait until another is opened.
 struct Devices {
-  std::mutex mutex;
-  std::map<int, runtime::Device> open;
+  MadeOnce<int, std::shared_ptr<const runtime::Device>> open;
 
   const runtime::Device& at(int ordinal) {
-    std::lock_guard lock(mutex);
-    auto found = open.find(ordinal);
-    if (found == open.end()) found = open.emplace(ordinal, runtime::Device::open(ordinal)).first;
-    return found->second;
+    return *open.get(ordinal, [&] { return std::make_shared<const runtime::Device>(runtime::Device::open(ordinal)); });
   }
 };
 

@@ -1,14 +1,17 @@
 #include <tessera/library/merge.h>
 
+#include <algorithm>
 #include <cmath>
+#include <compare>
 #include <limits>
-#include <map>
-#include <mutex>
+#include <memory>
+#include <span>
 
 #include <fmt/format.h>
 
 #include <tessera/dsl/ir/interpret.h>
 #include <tessera/library/devices.h>
+#include <tessera/library/made_once.h>
 #include <tessera/library/program.h>
 #include <tessera/library/view_rules.h>
 #include <tessera/runtime/memory.h>
@@ -20,6 +23,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kRows = 16;  // of a tile: elementwise work needs no more, and a row may be long
 
+bool is_wide(const Partial& part) { return part.o.dtype == DType::f32; }
+
 void check_shape(const std::string& name, const View& view, const std::vector<std::int64_t>& wanted, SourceLoc loc) {
   if (view.shape == wanted) return;
   View like = view;
@@ -29,8 +34,24 @@ void check_shape(const std::string& name, const View& view, const std::vector<st
       "give all parts one shape");
 }
 
-void check_part(const std::string& name, const Partial& part, const Partial& out, SourceLoc loc) {
-  library::check_view(name + ".o", part.o, out.o.dtype, 4, "batch, heads, length, dim", loc);
+// The 16-bit type of the parts and the result; f32 where there is none.
+DType narrow_of(const std::vector<Partial>& parts, const Partial& out) {
+  if (!is_wide(out)) return out.o.dtype;
+  for (const Partial& part : parts) {
+    if (part.o.dtype == DType::f16 || part.o.dtype == DType::bf16) return part.o.dtype;
+  }
+  return DType::f32;
+}
+
+void check_part(const std::string& name, const Partial& part, DType narrow, const Partial& out, SourceLoc loc) {
+  const DType dtype = part.o.dtype;
+  if (dtype != narrow && !is_wide(part)) {
+    throw UserError(loc,
+                    fmt::format("{}.o has dtype {}, expected {}", name, name_of(dtype),
+                                narrow == DType::f32 ? "f16, bf16 or f32" : fmt::format("{} or f32", name_of(narrow))),
+                    "give O in f32 or in one type of 16 bits");
+  }
+  library::check_view(name + ".o", part.o, dtype, 4, "batch, heads, length, dim", loc);
   library::check_view(name + ".lse", part.lse, DType::f32, 3, "batch, heads, length", loc);
   check_shape(name + ".o", part.o, out.o.shape, loc);
   check_shape(name + ".lse", part.lse, {out.o.shape[0], out.o.shape[1], out.o.shape[2]}, loc);
@@ -90,48 +111,77 @@ void merge_on_host(const std::vector<Partial>& parts, const Partial& out) {
   }
 }
 
-Traced trace_merge(DType dtype) {
-  switch (dtype) {
-    case DType::f16: return merge_program.trace<f16>();
-    case DType::bf16: return merge_program.trace<bf16>();
-    default: return merge_program.trace<f32>();
+struct ProgramKey {
+  DType part, result;  // part: of those that are not f32
+  int count, wide;
+  std::int64_t columns;
+  friend auto operator<=>(const ProgramKey&, const ProgramKey&) = default;
+};
+
+template <DType Part>
+Traced trace_merge(const ProgramKey& key) {
+  if (key.result == DType::f32) return merge_program.trace<Part, f32>(key.count, key.wide);
+  if constexpr (Part == f32) {
+    return key.result == DType::f16 ? merge_program.trace<f32, f16>(key.count, 0)
+                                    : merge_program.trace<f32, bf16>(key.count, 0);
+  } else {
+    return merge_program.trace<Part, Part>(key.count, key.wide);
   }
 }
 
-// Programs by element type and columns, kept as long as the process: captured launches may be replayed.
-Program& program_for(DType dtype, std::int64_t columns) {
-  static std::mutex mutex;
-  static auto* programs = new std::map<std::pair<DType, std::int64_t>, Program>;
-  std::lock_guard lock(mutex);
-  auto found = programs->find({dtype, columns});
-  if (found == programs->end()) {
-    ProgramOptions options{.tiles = {{"Query", kRows}}, .whole = {{"Value", static_cast<int>(columns)}}};
-    found = programs->emplace(std::pair{dtype, columns}, Program(trace_merge(dtype), std::move(options))).first;
-  }
-  return found->second;
+std::shared_ptr<Program> make_program(const ProgramKey& key) {
+  ProgramOptions options{.tiles = {{"Query", kRows}}, .whole = {{"Value", static_cast<int>(key.columns)}}};
+  Traced traced = key.part == DType::f16    ? trace_merge<f16>(key)
+                  : key.part == DType::bf16 ? trace_merge<bf16>(key)
+                                            : trace_merge<f32>(key);
+  return std::make_shared<Program>(std::move(traced), std::move(options));
 }
 
-void merge_pair(const Partial& left, const Partial& right, const Partial& out, void* stream, SourceLoc loc) {
-  Program& program = program_for(out.o.dtype, out.o.shape[3]);
-  program.call({left.o, left.lse, right.o, right.lse, out.o, out.lse}, stream, loc);
+// Kept as long as the process: captured launches may be replayed.
+std::shared_ptr<Program> program_for(const ProgramKey& key) {
+  static auto* programs = new library::MadeOnce<ProgramKey, std::shared_ptr<Program>>;
+  return programs->get(key, [&] { return make_program(key); });
 }
 
-// By turns into the result and into memory of our own, so that no kernel writes what it reads, and the last writes the
-// result. That memory is the stream's: a captured merge takes it along.
-void merge_on_device(const std::vector<Partial>& parts, const Partial& out, void* stream, SourceLoc loc) {
-  if (parts.size() == 2 || out.o.elements() == 0) return merge_pair(parts[0], parts[1], out, stream, loc);
+// One kernel. The f32 parts come first.
+void merge_at_once(std::span<const Partial> parts, const Partial& out, void* stream, SourceLoc loc) {
+  std::vector<ir::Argument> arguments;
+  for (const Partial& part : parts) arguments.insert(arguments.end(), {part.o, part.lse});
+  arguments.insert(arguments.end(), {out.o, out.lse});
+  const int count = static_cast<int>(parts.size());
+  const int wide = static_cast<int>(std::count_if(parts.begin(), parts.end(), is_wide));
+  const ProgramKey key{parts.back().o.dtype, out.o.dtype, count, wide < count ? wide : 0, out.o.shape[3]};
+  program_for(key)->call(std::move(arguments), stream, loc);
+}
+
+// The f32 sum of a group of parts, in memory of our own. It is the stream's: a captured merge takes it along.
+struct Sum {
+  Sum(const Partial& like, const runtime::Device& device, runtime::cu::Stream stream)
+      : o(device, like.o.elements() * bytes_of(DType::f32), stream),
+        lse(device, like.lse.elements() * bytes_of(DType::f32), stream),
+        partial{View::contiguous(o.data(), DType::f32, like.o.shape, Memory::device),
+                View::contiguous(lse.data(), DType::f32, like.lse.shape, Memory::device)} {}
+
+  runtime::DeviceBuffer o, lse;
+  Partial partial;
+};
+
+// Many parts in groups as even as they come, so that none is of one part; then the groups' sums likewise.
+void merge_on_device(std::vector<Partial> parts, const Partial& out, void* stream, SourceLoc loc) {
+  std::stable_partition(parts.begin(), parts.end(), is_wide);
+  if (out.o.elements() == 0) parts.resize(2);  // nothing to compute, and no memory for sums of it
+  if (parts.size() <= kMergedAtOnce) return merge_at_once(parts, out, stream, loc);
   const runtime::Device& device = library::device_of("the result's o", out.o, loc);
-  const auto cu_stream = static_cast<runtime::cu::Stream>(stream);
-  const runtime::DeviceBuffer o(device, out.o.elements() * bytes_of(out.o.dtype), cu_stream);
-  const runtime::DeviceBuffer lse(device, out.lse.elements() * bytes_of(DType::f32), cu_stream);
-  const Partial between{View::contiguous(o.data(), out.o.dtype, out.o.shape, Memory::device),
-                        View::contiguous(lse.data(), DType::f32, out.lse.shape, Memory::device)};
-  Partial sum = parts[0];
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const Partial& next = (parts.size() - i) % 2 == 1 ? out : between;
-    merge_pair(sum, parts[i], next, stream, loc);
-    sum = next;
+  const std::size_t groups = (parts.size() + kMergedAtOnce - 1) / kMergedAtOnce;
+  std::vector<std::unique_ptr<Sum>> sums;
+  std::vector<Partial> partials;
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::size_t from = g * parts.size() / groups, to = (g + 1) * parts.size() / groups;
+    sums.push_back(std::make_unique<Sum>(out, device, static_cast<runtime::cu::Stream>(stream)));
+    merge_at_once(std::span(parts).subspan(from, to - from), sums.back()->partial, stream, loc);
+    partials.push_back(sums.back()->partial);
   }
+  merge_on_device(std::move(partials), out, stream, loc);
 }
 
 void check_apart(const Partial& part, std::size_t index, const Partial& out, SourceLoc loc) {
@@ -154,10 +204,11 @@ void merge(const std::vector<Partial>& parts, const Partial& out, void* stream, 
   if (out.o.dtype != DType::f16 && out.o.dtype != DType::bf16 && out.o.dtype != DType::f32) {
     throw UserError(loc, fmt::format("the result has dtype {}", name_of(out.o.dtype)), "merge f16, bf16 or f32");
   }
-  check_part("the result", out, out, loc);
+  const DType narrow = narrow_of(parts, out);
+  check_part("the result", out, narrow, out, loc);
   library::check_output("the result's o", out.o, loc);
   library::check_output("the result's lse", out.lse, loc);
-  for (std::size_t i = 0; i < parts.size(); ++i) check_part(fmt::format("part {}", i), parts[i], out, loc);
+  for (std::size_t i = 0; i < parts.size(); ++i) check_part(fmt::format("part {}", i), parts[i], narrow, out, loc);
   for (std::size_t i = 0; i < parts.size(); ++i) check_apart(parts[i], i, out, loc);
   if (library::overlap(out.lse, out.o))
     throw UserError(loc, "the result's lse is written, and its memory overlaps that of the result's o",

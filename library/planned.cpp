@@ -57,10 +57,19 @@ std::shared_ptr<const mask::TableData> as_table(std::vector<std::int32_t> values
                                columns == 1 ? std::vector{size} : std::vector{size / columns, columns});
 }
 
+std::vector<mask::TileList*> lists_of(mask::Plan& plan) {
+  std::vector<mask::TileList*> lists;
+  for (mask::Pass& pass : plan.passes) {
+    for (mask::Source& source : pass.sources) {
+      if (auto* list = std::get_if<mask::TileList>(&source.schedule)) lists.push_back(list);
+    }
+  }
+  return lists;
+}
+
 // Sources in the order in which tile_by_mask leaves the parameters: the program's, those of its functions, the plan's
-// list.
-std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Plan& plan, bool has_list,
-                                          std::int64_t heads) {
+// lists, whose arrays they take.
+std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Plan& plan, std::int64_t heads) {
   std::vector<ParameterSource> sources;
   for (const ir::Param& param : program.traced.kernel.params) {
     Kind kind = program.attention ? kind_named(param.name) : Kind::argument;
@@ -72,14 +81,15 @@ std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Pl
       sources.push_back(captured_source(function.function.params[i], function.captures[i]));
     }
   }
-  if (!has_list) return sources;
-  bool has_classes = !plan.list.class_of.empty();
-  sources.push_back({Kind::captured, passes::kListTables[0], as_table(std::move(plan.list.rows), 3)});
-  sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(plan.list.tiles), 1)});
-  if (has_classes)
-    sources.push_back({Kind::captured, passes::kListTables[2],
-                       as_table(std::move(plan.list.class_of), std::max<std::int64_t>(heads, 1))});
-  plan.list = {};
+  for (mask::TileList* list : lists_of(plan)) {
+    const bool has_classes = !list->class_of.empty();
+    sources.push_back({Kind::captured, passes::kListTables[0], as_table(std::move(list->rows), 3)});
+    sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(list->tiles), 1)});
+    if (has_classes)
+      sources.push_back({Kind::captured, passes::kListTables[2],
+                         as_table(std::move(list->class_of), std::max<std::int64_t>(heads, 1))});
+    *list = {};
+  }
   return sources;
 }
 
@@ -96,20 +106,19 @@ void check_sources(const ir::Kernel& tiled, const std::vector<ParameterSource>& 
                         print(tiled));
 }
 
-bool is_list(const mask::Plan& plan) {
-  for (const mask::Pass& pass : plan.passes) {
-    for (const mask::Source& source : pass.sources) {
-      if (std::holds_alternative<mask::List>(source.schedule)) return true;
-    }
-  }
-  return false;
+bool same(const std::vector<mask::NamedScalar>& a, const std::vector<mask::NamedScalar>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const mask::NamedScalar& x, const mask::NamedScalar& y) {
+    return x.name == y.name && x.value == y.value;
+  });
 }
 
 // With key lengths that only the device knows, any tile may turn out to reach past a sequence's end.
 void make_all_partial(mask::Plan& plan) {
-  for (std::size_t row = 0; row + 2 < plan.list.rows.size(); row += 3) {
-    plan.list.rows[row + 1] += plan.list.rows[row + 2];
-    plan.list.rows[row + 2] = 0;
+  for (mask::TileList* list : lists_of(plan)) {
+    for (std::size_t row = 0; row + 2 < list->rows.size(); row += 3) {
+      list->rows[row + 1] += list->rows[row + 2];
+      list->rows[row + 2] = 0;
+    }
   }
   for (mask::Pass& pass : plan.passes) {
     for (mask::Source& source : pass.sources) {
@@ -166,12 +175,13 @@ TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bo
   return result;
 }
 
+bool operator==(const PlanInput& a, const PlanInput& b) {
+  return a.shapes == b.shapes && a.tile.query == b.tile.query && a.tile.key == b.tile.key &&
+         a.key_lengths == b.key_lengths && same(a.scalars, b.scalars);
+}
+
 bool Planned::serves_scalars(const std::vector<mask::NamedScalar>& scalars) const {
-  const std::vector<mask::NamedScalar>& own = input.scalars;
-  const auto same = [](const mask::NamedScalar& a, const mask::NamedScalar& b) {
-    return a.name == b.name && a.value == b.value;
-  };
-  if (std::equal(scalars.begin(), scalars.end(), own.begin(), own.end(), same)) return true;
+  if (same(scalars, input.scalars)) return true;
   if (list) return false;
   const auto small = [&](const mask::NamedScalar& scalar) { return std::fabs(scalar.value) <= room; };
   if (!mask || std::all_of(scalars.begin(), scalars.end(), small)) return true;
@@ -190,7 +200,7 @@ std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanIn
   auto planned = std::make_shared<Planned>();
   mask::Plan& plan = planned->plan;
   if (program.mask) plan = mask::make_plan(*program.mask, request_of(input));
-  planned->list = is_list(plan);
+  planned->list = !lists_of(plan).empty();
   if (program.mask && !planned->list) {
     PlanInput defaults = input;
     defaults.scalars.clear();
@@ -201,7 +211,7 @@ std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanIn
   const ir::Kernel& traced = program.traced.kernel;
   planned->tiled = passes::simplify(passes::tile_by_mask(traced, program.mask ? &plan : nullptr, program.tiling));
   planned->text = ir::print(planned->tiled);
-  planned->sources = list_sources(program, plan, planned->list, input.shapes.heads);
+  planned->sources = list_sources(program, plan, input.shapes.heads);
   check_sources(planned->tiled, planned->sources);
   planned->input = std::move(input);
   planned->trace_ms = program.ms;

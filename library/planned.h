@@ -55,16 +55,17 @@ struct PlanInput {
   std::vector<mask::NamedScalar> scalars;
   std::vector<std::int64_t> key_lengths;  // where the host knows them: a list is made for them, spans are not
   backend::TileShape tile{};
+  friend bool operator==(const PlanInput& a, const PlanInput& b);
 };
 mask::PlanRequest request_of(const PlanInput& input);
 
 struct Planned {
   PlanInput input;
-  mask::Plan plan;  // without its list, which is among the sources; no passes where the program has no mask
+  mask::Plan plan;  // its lists' arrays are among the sources; no passes where the program has no mask
   ir::Kernel tiled;
   std::string text;                      // print(tiled)
   std::vector<ParameterSource> sources;  // one a parameter of `tiled`
-  bool list = false;                     // the plan reads a list
+  bool list = false;                     // the plan reads lists
   double trace_ms = 0, plan_ms = 0;
   std::optional<mask::Pointwise> mask;  // of the program
   double room = -1;                     // mask::scalar_room of a plan of spans, for scalars at their defaults

@@ -12,9 +12,11 @@
 #include <tessera/library/at_line.h>
 #include <tessera/library/build.h>
 #include <tessera/library/call_arguments.h>
+#include <tessera/library/check_call.h>
 #include <tessera/library/devices.h>
 #include <tessera/library/environment.h>
-#include <tessera/library/launch.h>
+#include <tessera/library/program_launch.h>
+#include <tessera/library/program_options.h>
 #include <tessera/runtime/stream.h>
 
 namespace tessera {
@@ -23,20 +25,17 @@ using namespace library;
 
 namespace {
 
-constexpr std::size_t kPlansKept = 256;  // programs that are called with ever new lengths must not grow for ever
+constexpr std::size_t kKept = 256;  // programs that are called with ever new lengths must not grow for ever
 
-passes::Tiling tiling_of(const ProgramOptions& options) {
-  passes::Tiling tiling;
-  for (const AxisTile& tile : options.tiles) tiling.tiles.push_back({ir::Axis::named(tile.axis), tile.extent});
-  for (const AxisTile& whole : options.whole) tiling.whole.push_back({ir::Axis::named(whole.axis), whole.extent});
-  return tiling;
-}
-
-int tile_of(const ProgramOptions& options, const char* axis, int fallback) {
-  for (const AxisTile& tile : options.tiles) {
-    if (tile.axis == axis) return tile.extent;
+// A length that every table of the mask covers, for a plan that no call asked for.
+std::int64_t covered_length(const mask::Pointwise* mask) {
+  std::int64_t length = 1024;
+  if (!mask) return length;
+  for (const mask::Capture& capture : mask->captures) {
+    if (!capture.table) continue;
+    for (std::int64_t extent : capture.table->shape()) length = std::min(length, extent);
   }
-  return fallback;
+  return length;
 }
 
 // The view that says where a call's data is: the first of them. Null for a call without any.
@@ -65,8 +64,10 @@ struct Program::Impl {
   std::mutex mutex;
   TracedProgram program;
   ProgramOptions options;
-  const backend::Target* target;
+  ProgramTiles tiles;
+  const backend::Target* target = nullptr;
   std::vector<std::shared_ptr<const Planned>> plans;
+  std::vector<std::unique_ptr<ProgramLaunch>> launches;  // most recently used first
   std::map<std::string, std::shared_ptr<const Built>> built;
   TableStore tables;
   std::set<TableStore::Buffer> keep;  // as long as a captured launch may be replayed
@@ -74,16 +75,48 @@ struct Program::Impl {
 
   BuildRequest request(const Planned& planned) const { return request_to_build(planned, *target, options.schedule); }
 
-  const Built& build(const Planned& planned) {
+  const std::shared_ptr<const Built>& build(const Planned& planned) {
     auto& place = built[planned.text];
     if (!place) place = library::build(request(planned)).built;
-    return *place;
+    return place;
   }
 
   const Planned& needed() const {
     if (!last)
       throw UserError({}, "the program was not called yet, and is planned for the lengths of a call", "call it first");
     return *last;
+  }
+
+  // What a GPU would be given, whether or not there was a call.
+  std::shared_ptr<const Planned> any_planned() const {
+    if (last) return last;
+    const std::int64_t length = covered_length(program.mask);
+    return make_planned(program,
+                        input_of({.arguments = {},
+                                  .lengths = {{ir::Axis::named("Query"), length}, {ir::Axis::named("Key"), length}},
+                                  .groups = {}}));
+  }
+
+  void check(const backend::Target& on) const {
+    const std::shared_ptr<const Planned> planned = any_planned();
+    backend::place(planned->tiled, on, request_to_build(*planned, on, options.schedule).schedule);
+  }
+
+  std::string explain() const {
+    std::string text = fmt::format("program    {}\n", program.traced.kernel.name);
+    text += fmt::format("tiles      {}\n", to_text(tiles));
+    if (last && program.mask) {
+      const mask::Counts counts = last->plan.counts();
+      text += fmt::format("mask       {} of {} tiles visited ({} full, {} partial)\n", counts.visited, counts.total,
+                          counts.full, counts.partial);
+    }
+    try {
+      check(*target);
+      text += fmt::format("target     {} runs it\n", target->name);
+    } catch (const UserError& error) {
+      text += fmt::format("target     {} does not run it: {}\n", target->name, error.what());
+    }
+    return text;
   }
 
   // The lengths that a plan is made for. Axes that the program does not have count as one.
@@ -95,7 +128,7 @@ struct Program::Impl {
       return 1;
     };
     PlanInput input;
-    input.tile = {tile_of(options, "Query", 128), tile_of(options, "Key", 128)};
+    input.tile = {tiles.tile("Query"), tiles.tile("Key")};
     if (!program.mask) return input;
     input.shapes = {.batch = length("Batch"),
                     .heads = length("Head"),
@@ -105,12 +138,14 @@ struct Program::Impl {
     return input;
   }
 
-  const Planned& plan(const std::vector<ir::Argument>& arguments) {
+  // The plan for a call, whose arguments are checked on the way.
+  const std::shared_ptr<const Planned>& plan(const std::vector<ir::Argument>& arguments, SourceLoc loc) {
     PlanInput input = input_of(ir::bind(program.traced.kernel, arguments));
+    check_outputs(program.traced.kernel, arguments, loc);
     auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) { return plan->serves(input); });
-    if (found != plans.end()) return *(last = *found);
-    if (plans.size() == kPlansKept) plans.erase(plans.begin());
-    return *(last = plans.emplace_back(make_planned(program, std::move(input))));
+    if (found != plans.end()) return last = *found;
+    if (plans.size() == kKept) plans.erase(plans.begin());
+    return last = plans.emplace_back(make_planned(program, std::move(input)));
   }
 
   ir::Binding bind(const Planned& planned, const std::vector<ir::Argument>& given, const PlaceTable& place) const {
@@ -127,8 +162,24 @@ struct Program::Impl {
     return ir::bind(planned.tiled, std::move(arguments));
   }
 
-  void run_on_device(const Planned& planned, const std::vector<ir::Argument>& given, const View& first, void* stream,
-                     SourceLoc loc) {
+  // The launch that was settled for an earlier call of this form, brought to the front, or null. The driver is asked
+  // where the call's data is only if it moved.
+  ProgramLaunch* settled(const std::vector<ir::Argument>& given, const View& first, SourceLoc loc) {
+    const runtime::Device* device = nullptr;
+    auto found = std::find_if(launches.begin(), launches.end(), [&](const auto& launch) {
+      if (!launch->serves(given)) return false;
+      if (launch->reads(first)) return true;
+      if (!device) device = &device_of("the first argument", first, loc);
+      return launch->device() == *device;
+    });
+    if (found == launches.end()) return nullptr;
+    std::rotate(launches.begin(), found, found + 1);
+    return launches.front().get();
+  }
+
+  ProgramLaunch& settle(const std::vector<ir::Argument>& given, const View& first, SourceLoc loc) {
+    const std::shared_ptr<const Planned> planned = plan(given, loc);
+    check_one_memory(planned->tiled, given, Memory::device, loc);
     const runtime::Device& device = device_of("the first argument", first, loc);
     check_target(*target, options.target, device, loc);
     const runtime::ScopedContext current(device);  // tensor maps are encoded in it
@@ -137,9 +188,25 @@ struct Program::Impl {
       auto buffer = *keep.insert(tables.upload(table, device)).first;
       return View::contiguous(buffer->data(), table->dtype(), table->shape(), Memory::device);
     };
-    const Built& kernel = build(planned);
-    LaunchImage image(kernel.artifact, planned.tiled, bind(planned, given, place), device.zeros());
-    image.launch(kernel.program.on(device), static_cast<runtime::cu::Stream>(stream));
+    auto launch =
+        std::make_unique<ProgramLaunch>(planned, build(*planned), device, bind(*planned, given, place), given);
+    if (launches.size() == kKept) launches.pop_back();
+    launches.insert(launches.begin(), std::move(launch));
+    return *launches.front();
+  }
+
+  void run_on_device(const std::vector<ir::Argument>& given, const View& first, void* stream, SourceLoc loc) {
+    ProgramLaunch* launch = settled(given, first, loc);
+    if (!launch) launch = &settle(given, first, loc);
+    last = launch->planned();
+    const runtime::ScopedContext current(launch->device());  // those of what moved too
+    launch->launch(given, stream);
+  }
+
+  void run_on_host(const std::vector<ir::Argument>& given, SourceLoc loc) {
+    const Planned& planned = *plan(given, loc);
+    check_one_memory(planned.tiled, given, Memory::host, loc);
+    ir::interpret(planned.tiled, bind(planned, given, host_view), {.threads = environment().threads});
   }
 };
 
@@ -151,8 +218,11 @@ Program::Program(Traced program, ProgramOptions options, SourceLoc loc) : impl_(
                       "give the kernel a Lookup argument instead, or capture the table's data");
     }
   }
-  impl_->program = plannable(std::move(program), tiling_of(options));
-  impl_->target = &choose_target(options.target, default_device(), loc);
+  at_line(loc, [&] {
+    impl_->tiles = check_tiles(program.kernel, options, loc);
+    impl_->program = plannable(std::move(program), impl_->tiles.tiling);
+    impl_->target = &choose_target(options.target, default_device(), loc);
+  });
   impl_->options = std::move(options);
 }
 
@@ -165,13 +235,20 @@ const ir::Kernel& Program::traced() const { return impl_->program.traced.kernel;
 void Program::call(std::vector<ir::Argument> arguments, void* stream, SourceLoc loc) {
   std::lock_guard lock(impl_->mutex);
   at_line(loc, [&] {
-    const Planned& planned = impl_->plan(arguments);
     const View* first = first_view(arguments);
-    Memory memory = first ? first->memory : Memory::host;
-    check_one_memory(planned.tiled, arguments, memory, loc);
-    if (memory == Memory::device) return impl_->run_on_device(planned, arguments, *first, stream, loc);
-    ir::interpret(planned.tiled, impl_->bind(planned, arguments, host_view), {.threads = environment().threads});
+    if (first && first->memory == Memory::device) return impl_->run_on_device(arguments, *first, stream, loc);
+    impl_->run_on_host(arguments, loc);
   });
+}
+
+void Program::check(const std::string& target, SourceLoc loc) const {
+  std::lock_guard lock(impl_->mutex);
+  at_line(loc, [&] { impl_->check(target.empty() ? *impl_->target : backend::target_named(target)); });
+}
+
+std::string Program::explain() const {
+  std::lock_guard lock(impl_->mutex);
+  return at_line({}, [&] { return impl_->explain(); });
 }
 
 std::string Program::ir(ir::Stage stage) const {
@@ -186,7 +263,7 @@ std::string Program::ir(ir::Stage stage) const {
 
 std::string Program::ptx() const {
   std::lock_guard lock(impl_->mutex);
-  return at_line({}, [&] { return impl_->build(impl_->needed()).artifact.ptx; });
+  return at_line({}, [&] { return impl_->build(impl_->needed())->artifact.ptx; });
 }
 
 }  // namespace tessera

@@ -6,6 +6,9 @@
 //   program(Args<bound>{.x = x, .y = y, .factor = 2});
 //
 // Programs with a mask are planned for the lengths they are called with. One Program may be used by several threads.
+//
+// The interpreter runs every program with every tile. GPUs do not: matrix products take f16 or bf16 operands and rows
+// in multiples of 64, and what a block holds is limited. check() says so on any machine, as does explain().
 #pragma once
 
 #include <memory>
@@ -22,8 +25,11 @@ struct AxisTile {
   int extent;
 };
 
+// Every axis of the kernel is in one of the lists, but for grid axes that no tensor lists (Head, Batch), along which
+// programs step by one. What is missing, misspelt or in the wrong list is refused when the Program is made.
 struct ProgramOptions {
-  std::vector<AxisTile> tiles = {};  // of each axis that the grid or a loop walks in tiles
+  std::vector<AxisTile> tiles = {};  // of each axis that the grid or a loop walks in tiles; Query and Key of a program
+                                     // with a mask have a tile of 128 where none is given, which explain() shows
   std::vector<AxisTile> whole = {};  // lengths of the other axes: a tile has all of them
   backend::Schedule schedule = {};
   std::string target = {};  // "sm_90a"; empty: the device's
@@ -41,10 +47,18 @@ class TESSERA_API Program {
   void operator()(const Bound& bound, void* stream = nullptr, SourceLoc loc = SourceLoc::here()) {
     call(arguments(bound, traced()), stream, loc);
   }
-  // One argument a parameter, in order.
+  // One argument a parameter, in order. Outputs share no memory with anything else that is given.
   void call(std::vector<ir::Argument> arguments, void* stream = nullptr, SourceLoc loc = SourceLoc::here());
 
   const ir::Kernel& traced() const;
+
+  // Throws the UserErrors that the kernel of a call on a GPU would be refused with, at the line that is at fault: for
+  // the named target, else for that of the options. No GPU and no call are needed. What depends on the memory of a call
+  // (its alignment, its strides) is only known to the call.
+  void check(const std::string& target = {}, SourceLoc loc = SourceLoc::here()) const;
+
+  // Tiles, what the mask skipped in the last call, and whether the target would run the program.
+  std::string explain() const;
 
   // Of the kernel of the last call.
   std::string ir(ir::Stage stage) const;

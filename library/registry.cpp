@@ -25,23 +25,46 @@ bool read(const std::string& text, std::int64_t& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-Mask with_causal(Mask mask, const PatternValues& values) { return values.flag("causal") ? mask & causal : mask; }
+Mask with_causal(Mask mask, const PatternValues& values) {
+  return values.flag("causal") ? mask & Mask(causal, kNowhere) : mask;
+}
+
+// Of all documents together. Checked before anything of that size is made.
+std::int64_t tokens_of_documents(const PatternValues& values) {
+  constexpr std::int64_t kMost = 1 << 30;  // what masks are planned for
+  std::int64_t tokens = 0;
+  for (std::int64_t length : values.integers("lengths")) {
+    if (length < 0 || length > kMost) {
+      throw UserError({}, fmt::format("a document of --lengths has {} tokens", length),
+                      fmt::format("give 0 to {}", kMost));
+    }
+    tokens = std::min(tokens + length, kMost + 1);
+  }
+  if (tokens == 0 || tokens > kMost) {
+    throw UserError({},
+                    tokens == 0 ? "the documents of --lengths have no token"
+                                : fmt::format("the documents of --lengths have more than {} tokens", kMost),
+                    fmt::format("give lengths of 1 to {} tokens in all", kMost));
+  }
+  return tokens;
+}
 
 Mask make_documents(const PatternValues& values) {
+  tokens_of_documents(values);
   return with_causal(documents(document_ids(values.integers("lengths"), kNowhere), kNowhere), values);
 }
 
 std::vector<Pattern> make_patterns() {
   using Values = PatternValues;
   return {
-      {"full", "all keys", {}, [](const Values&) { return Mask(full); }},
+      {"full", "all keys", {}, [](const Values&) { return Mask(full, kNowhere); }},
       {"causal",
        "keys up to the query's own place",
        {kAlign},
        [](const Values& v) { return causal(v.align("align"), kNowhere); }},
       {"window",
        "keys near the query's own place",
-       {{"left", "1024", "keys before it"}, {"right", "0", "keys after it"}, kAlign},
+       {{"left", "1023", "keys before it"}, {"right", "0", "keys after it"}, kAlign},
        [](const Values& v) { return window(v.integer("left"), v.integer("right"), v.align("align"), kNowhere); }},
       {"prefix",
        "causal, but the first keys are seen by every query",
@@ -60,7 +83,8 @@ std::vector<Pattern> make_patterns() {
       {"documents",
        "keys of the query's own document, by a side table",
        {{"lengths", "", "tokens of each document, as 100,28,300"}, kCausal},
-       make_documents},
+       make_documents,
+       tokens_of_documents},
   };
 }
 
@@ -121,7 +145,9 @@ const Pattern& pattern_named(const std::string& name) {
                   fmt::format("patterns: {}", fmt::join(names, ", ")));
 }
 
-Mask make_mask(const Pattern& pattern, const std::map<std::string, std::string>& given) {
+namespace {
+
+PatternValues values_of(const Pattern& pattern, const std::map<std::string, std::string>& given) {
   std::map<std::string, std::string> values;
   std::vector<std::string> names;
   for (const PatternParameter& parameter : pattern.parameters) {
@@ -138,7 +164,18 @@ Mask make_mask(const Pattern& pattern, const std::map<std::string, std::string>&
                       names.empty() ? "it has none" : fmt::format("it has: {}", fmt::join(names, ", ")));
     }
   }
-  return pattern.make(PatternValues(pattern.name, std::move(values)));
+  return PatternValues(pattern.name, std::move(values));
+}
+
+}  // namespace
+
+Mask make_mask(const Pattern& pattern, const std::map<std::string, std::string>& given) {
+  return pattern.make(values_of(pattern, given));
+}
+
+std::optional<std::int64_t> tokens_of(const Pattern& pattern, const std::map<std::string, std::string>& given) {
+  if (!pattern.tokens) return std::nullopt;
+  return pattern.tokens(values_of(pattern, given));
 }
 
 }  // namespace tessera

@@ -1,11 +1,12 @@
 // The library's patterns and scores by name, for programs that get them as text: the command line.
 //
-//   window --left 1024 --right 0      ->  window(1024, 0)
+//   window --left 1023 --right 0      ->  window(1023, 0)
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct Pattern {
   std::string help;
   std::vector<PatternParameter> parameters;
   std::function<Mask(const PatternValues&)> make;
+  std::function<std::int64_t(const PatternValues&)> tokens = {};  // for how many it is made; empty: for any number
 };
 
 const std::vector<Pattern>& patterns();
@@ -50,5 +52,8 @@ const Pattern& pattern_named(const std::string& name);  // UserError that lists 
 // The mask, with the pattern's fallbacks for what `given` lacks. UserError for parameters the pattern does not have,
 // and for missing ones without a fallback.
 Mask make_mask(const Pattern& pattern, const std::map<std::string, std::string>& given);
+
+// The number of tokens that the mask of these parameters is made for, if it is made for one. Refuses as make_mask does.
+std::optional<std::int64_t> tokens_of(const Pattern& pattern, const std::map<std::string, std::string>& given);
 
 }  // namespace tessera

@@ -45,6 +45,10 @@ std::string shape_text(const View& view) { return fmt::format("[{}]", fmt::join(
 
 void check_view(const std::string& name, const View& view, DType dtype, std::size_t rank, const char* dims,
                 SourceLoc loc) {
+  if (view.data == nullptr && view.shape.empty() && view.strides.empty()) {
+    throw UserError(loc, fmt::format("{} is not set", name),
+                    fmt::format("give {} a View of {} and the shape [{}]", name, name_of(dtype), dims));
+  }
   if (view.dtype != dtype) {
     throw UserError(loc, fmt::format("{} has dtype {}, expected {}", name, name_of(view.dtype), name_of(dtype)),
                     fmt::format("convert {}, or make an Attention for {}", name, name_of(view.dtype)));

@@ -8,7 +8,8 @@
 
 namespace tessera::library {
 
-// Throws UserError unless dtype and rank are as wanted. `dims` names them: "batch, heads, length, dim".
+// Throws UserError unless the view is set, and dtype and rank are as wanted. `dims` names them: "batch, heads, length,
+// dim".
 void check_view(const std::string& name, const View& view, DType dtype, std::size_t rank, const char* dims,
                 SourceLoc loc);
 

@@ -7,7 +7,11 @@ add_test(NAME readme_programs
                  ${CMAKE_CURRENT_BINARY_DIR}/install/prefix ${CMAKE_INSTALL_LIBDIR} ${CMAKE_CURRENT_BINARY_DIR}/readme)
 add_test(NAME readme_commands
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/commands.sh ${PROJECT_SOURCE_DIR} $<TARGET_FILE_DIR:tessera_cli>)
+add_test(NAME readme_install
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/install.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}
+                 ${CMAKE_CURRENT_BINARY_DIR}/readme_install)
 add_test(NAME readme_variables COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/variables.sh ${PROJECT_SOURCE_DIR})
 add_test(NAME known_faults COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/known_faults.sh ${CMAKE_CURRENT_SOURCE_DIR})
+add_test(NAME known_faults_refuses COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/readme/known_faults_refuses.sh ${CMAKE_CURRENT_SOURCE_DIR})
 set_tests_properties(readme_programs PROPERTIES FIXTURES_REQUIRED installation)
-set_tests_properties(readme_programs readme_commands readme_variables known_faults PROPERTIES LABELS readme)
+set_tests_properties(readme_programs readme_commands readme_install readme_variables known_faults known_faults_refuses PROPERTIES LABELS readme)

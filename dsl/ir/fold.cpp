@@ -12,24 +12,23 @@ namespace tessera::ir {
 
 namespace {
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
-
-std::optional<double> fold_i32(OpCode code, std::int64_t a, std::int64_t b) {
+std::optional<std::int32_t> of_integers(OpCode code, std::int32_t a, std::int32_t b, std::int32_t c) {
   switch (code) {
-    case OpCode::neg: return wrap(-a);
-    case OpCode::abs: return wrap(std::llabs(a));
-    case OpCode::add: return wrap(a + b);
-    case OpCode::sub: return wrap(a - b);
-    case OpCode::mul: return wrap(a * b);
-    case OpCode::div: return b == 0 ? 0 : wrap(floor_div(a, b));
-    case OpCode::mod: return b == 0 ? 0 : wrap(a - floor_div(a, b) * b);
-    case OpCode::min: return static_cast<double>(std::min(a, b));
-    case OpCode::max: return static_cast<double>(std::max(a, b));
+    case OpCode::neg: return number::negate(a);
+    case OpCode::abs: return number::absolute(a);
+    case OpCode::add: return number::plus(a, b);
+    case OpCode::sub: return number::minus(a, b);
+    case OpCode::mul: return number::times(a, b);
+    case OpCode::div: return number::divide(a, b);
+    case OpCode::mod: return number::modulo(a, b);
+    case OpCode::min: return number::smaller(a, b);
+    case OpCode::max: return number::larger(a, b);
+    case OpCode::fma: return number::plus(number::times(a, b), c);
     default: return std::nullopt;
   }
 }
 
-std::optional<float> fold_float(OpCode code, float a, float b) {
+std::optional<float> of_floats(OpCode code, float a, float b, float c) {
   switch (code) {
     case OpCode::neg: return -a;
     case OpCode::abs: return std::fabs(a);
@@ -39,19 +38,20 @@ std::optional<float> fold_float(OpCode code, float a, float b) {
     case OpCode::log2: return std::log2(a);
     case OpCode::tanh: return std::tanh(a);
     case OpCode::sqrt: return std::sqrt(a);
-    case OpCode::rsqrt: return 1.0f / std::sqrt(a);
+    case OpCode::rsqrt: return number::reciprocal_root(a);
     case OpCode::floor: return std::floor(a);
     case OpCode::add: return a + b;
     case OpCode::sub: return a - b;
     case OpCode::mul: return a * b;
     case OpCode::div: return a / b;
-    case OpCode::min: return a < b || std::isnan(b) ? a : b;
-    case OpCode::max: return a > b || std::isnan(b) ? a : b;
+    case OpCode::min: return number::smaller(a, b);
+    case OpCode::max: return number::larger(a, b);
+    case OpCode::fma: return std::fma(a, b, c);
     default: return std::nullopt;
   }
 }
 
-std::optional<double> fold_compare(OpCode code, double a, double b) {
+std::optional<double> comparison(OpCode code, double a, double b) {
   switch (code) {
     case OpCode::lt: return a < b;
     case OpCode::le: return a <= b;
@@ -63,7 +63,7 @@ std::optional<double> fold_compare(OpCode code, double a, double b) {
   }
 }
 
-std::optional<double> fold_logic(OpCode code, bool a, bool b) {
+std::optional<double> of_truths(OpCode code, bool a, bool b) {
   switch (code) {
     case OpCode::logical_not: return !a;
     case OpCode::logical_and: return a && b;
@@ -72,16 +72,25 @@ std::optional<double> fold_logic(OpCode code, bool a, bool b) {
   }
 }
 
-std::optional<double> fold_cast(DType from, DType to, double x) {
-  if (to == from) return x;
-  if (to == DType::i1) return std::nullopt;
-  if (to == DType::i32) {
-    if (from == DType::i1) return x;
-    double whole = std::trunc(x);
-    if (!(whole >= -2147483648.0 && whole <= 2147483647.0)) return std::nullopt;
-    return whole;
-  }
-  return shortest(to, x);
+double cast(DType from, DType to, double x) {
+  if (to == DType::i1) return x != 0;
+  if (to == DType::i32 && is_float(from)) return interp::truncate(static_cast<float>(x));
+  return round_to(to, x);
+}
+
+// Nothing for an op that numbers of this dtype do not have.
+std::optional<double> value_of(OpCode code, DType operand, DType result, double x, double y, double z) {
+  if (code == OpCode::select) return x != 0 ? y : z;
+  const double a = round_to(operand, x), b = round_to(operand, y), c = round_to(operand, z);
+  if (code == OpCode::cast) return cast(operand, result, a);
+  if (info(code).kind == OpKind::compare) return comparison(code, a, b);
+  if (operand == DType::i1) return of_truths(code, a != 0, b != 0);
+  if (operand == DType::i32)
+    return of_integers(code, static_cast<std::int32_t>(a), static_cast<std::int32_t>(b), static_cast<std::int32_t>(c));
+  const std::optional<float> value =
+      of_floats(code, static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
+  if (!value) return std::nullopt;
+  return round_to(operand, *value);
 }
 
 }  // namespace
@@ -109,26 +118,22 @@ double shortest(DType t, double x) {
   return rounded;
 }
 
-std::int32_t wrap(std::int64_t x) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(x)); }
+double evaluate(OpCode code, DType operand, DType result, double a, double b, double c) {
+  if (const std::optional<double> value = value_of(code, operand, result, a, b, c)) return *value;
+  throw InternalError("no operation on numbers of " + std::string(name_of(operand)) + ": " +
+                      std::string(info(code).name));
+}
 
 std::optional<double> fold(OpCode code, DType operand, DType result, std::span<const double> x) {
-  if (code == OpCode::select) return x[0] != 0 ? x[1] : x[2];
-  if (code == OpCode::cast) return fold_cast(operand, result, round_to(operand, x[0]));
   if (!is_elementwise(code)) return std::nullopt;
-  double a = round_to(operand, x[0]);
-  double b = x.size() > 1 ? round_to(operand, x[1]) : 0;
-  if (info(code).kind == OpKind::compare) return fold_compare(code, a, b);
-  if (operand == DType::i1) return fold_logic(code, a != 0, b != 0);
-  if (code == OpCode::fma) {
-    double c = round_to(operand, x[2]);
-    if (operand == DType::i32)
-      return wrap(static_cast<std::int64_t>(a) * static_cast<std::int64_t>(b) + static_cast<std::int64_t>(c));
-    return shortest(operand, std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));
+  if (code == OpCode::cast && result == DType::i32 && is_float(operand)) {
+    const double whole = std::trunc(round_to(operand, x[0]));
+    if (!(whole >= -0x1p31 && whole < 0x1p31)) return std::nullopt;
   }
-  if (operand == DType::i32) return fold_i32(code, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));
-  std::optional<float> value = fold_float(code, static_cast<float>(a), static_cast<float>(b));
-  if (!value) return std::nullopt;
-  return shortest(operand, *value);
+  const std::optional<double> value =
+      value_of(code, operand, result, x[0], x.size() > 1 ? x[1] : 0, x.size() > 2 ? x[2] : 0);
+  if (!value || code == OpCode::select || info(code).kind == OpKind::compare) return value;
+  return shortest(code == OpCode::cast ? result : operand, *value);
 }
 
 }  // namespace tessera::ir

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include <tessera/dsl/ir/arithmetic.h>
 #include <tessera/dsl/ir/interpret_elementwise.h>
 #include <tessera/dsl/ir/interpret_nest.h>
 #include <tessera/dsl/ir/interpret_number.h>
@@ -10,62 +11,7 @@ namespace {
 
 using Operands = std::span<const Tile* const>;
 using Int = std::int32_t;
-
-// i32 arithmetic wraps, so it is done on unsigned numbers.
-Int wrap(std::uint32_t x) { return static_cast<Int>(x); }
-std::uint32_t bits(Int x) { return static_cast<std::uint32_t>(x); }
-
-constexpr auto negate = [](auto a) {
-  if constexpr (std::is_same_v<decltype(a), float>)
-    return -a;
-  else
-    return wrap(0u - bits(a));
-};
-constexpr auto absolute = [](auto a) {
-  if constexpr (std::is_same_v<decltype(a), float>)
-    return std::fabs(a);
-  else
-    return a < 0 ? wrap(0u - bits(a)) : a;
-};
-constexpr auto plus = [](auto a, auto b) {
-  if constexpr (std::is_same_v<decltype(a), float>)
-    return a + b;
-  else
-    return wrap(bits(a) + bits(b));
-};
-constexpr auto minus = [](auto a, auto b) {
-  if constexpr (std::is_same_v<decltype(a), float>)
-    return a - b;
-  else
-    return wrap(bits(a) - bits(b));
-};
-constexpr auto times = [](auto a, auto b) {
-  if constexpr (std::is_same_v<decltype(a), float>)
-    return a * b;
-  else
-    return wrap(bits(a) * bits(b));
-};
-
-Int floor_mod(Int a, Int b) {
-  if (b == 0 || b == -1) return 0;
-  const Int rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-Int floor_div(Int a, Int b) {
-  if (b == 0) return 0;
-  if (b == -1) return negate(a);
-  const Int rest = a % b;
-  return a / b - (rest != 0 && (rest < 0) != (b < 0) ? 1 : 0);
-}
-constexpr auto divide = [](auto a, auto b) {
-  if constexpr (std::is_same_v<decltype(a), float>)
-    return a / b;
-  else
-    return floor_div(a, b);
-};
-// The number where one operand is NaN.
-constexpr auto smaller = [](auto a, auto b) { return a < b || b != b ? a : b; };
-constexpr auto larger = [](auto a, auto b) { return a > b || b != b ? a : b; };
+using namespace number;
 
 void round_all(Tile& tile) {
   float* x = tile.data<float>();
@@ -216,7 +162,7 @@ Tile elementwise(OpCode code, DType result, Operands x) {
     case OpCode::log2: return floats(code, x, [](float a) { return std::log2(a); });
     case OpCode::tanh: return floats(code, x, [](float a) { return std::tanh(a); });
     case OpCode::sqrt: return floats(code, x, [](float a) { return std::sqrt(a); });
-    case OpCode::rsqrt: return floats(code, x, [](float a) { return 1 / std::sqrt(a); });
+    case OpCode::rsqrt: return floats(code, x, reciprocal_root);
     case OpCode::floor: return floats(code, x, [](float a) { return std::floor(a); });
     case OpCode::cast: return cast(result, *x[0]);
     case OpCode::add: return numbers(code, x, plus);
@@ -226,7 +172,7 @@ Tile elementwise(OpCode code, DType result, Operands x) {
     case OpCode::div: return numbers(code, x, divide);
     case OpCode::mod:
       require(x[0]->dtype() == DType::i32, code, *x[0]);
-      return map2<Int, Int>(DType::i32, *x[0], *x[1], floor_mod);
+      return map2<Int, Int>(DType::i32, *x[0], *x[1], modulo);
     case OpCode::min: return numbers(code, x, smaller);
     case OpCode::max: return numbers(code, x, larger);
     case OpCode::logical_and: return truths(code, x, [](Int a, Int b) { return a & b; });

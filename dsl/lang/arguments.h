@@ -145,6 +145,16 @@ struct Optional : Argument {
   static constexpr bool optional = true;
 };
 
+namespace check {
+template <class Args>
+struct ArgumentStruct {
+  static_assert(detail::hana::Struct<Args>::value,
+                "the arguments of a kernel are a struct template declared by TESSERA_STRUCT: template <class Stage> "
+                "struct Args { TESSERA_STRUCT(Args, (In<Stage, f32, Query>, x), ...); }");
+  static constexpr bool ok = true;
+};
+}  // namespace check
+
 namespace detail {
 
 struct ParameterNote {
@@ -155,6 +165,7 @@ struct ParameterNote {
 // Numbers the fields of Args<traced> and describes them.
 template <class Args>
 std::vector<ParameterNote> declare_parameters(Args& args) {
+  static_assert(check::ArgumentStruct<Args>::ok);
   std::vector<ParameterNote> notes;
   for_each_field(args, [&](const char* name, auto& field) {
     using Field = Plain<decltype(field)>;
@@ -180,6 +191,7 @@ std::vector<ir::Argument> match_arguments(const ir::Kernel& traced, std::vector<
 // to a kernel without it.
 template <class Bound>
 std::vector<ir::Argument> arguments(const Bound& bound, const ir::Kernel& traced) {
+  static_assert(check::ArgumentStruct<Bound>::ok);
   std::vector<detail::NamedArgument> given;
   detail::for_each_field(bound, [&](const char* name, const auto& field) {
     if constexpr (requires { field.view; }) {

@@ -8,7 +8,12 @@
 //   loop(0, n, state, body)                       body(Tile<i32> i, State s)
 //   when(any(x > 0), state, body)                 body(State s), or the state as it was; one answer for the whole tile
 //
-// Each also exists without a state, for bodies that only store. A C++ `if` decides while the program is traced.
+// Each also exists without a state, for bodies that only store; what lies in tiles that are not visited is not written.
+// A C++ `if` decides while the program is traced.
+//
+// Tiles that the mask allows in part are visited whole, so the body of over<Key>(mask, ...) chooses by t.allowed:
+// where(t.allowed, x, -inf) before a softmax, where(t.allowed, x, 0) before a sum. One that never reads it is refused,
+// unless it says t.ignore_mask(): all keys of a visited tile count.
 #pragma once
 
 #include <tessera/dsl/lang/mask.h>
@@ -62,7 +67,25 @@ struct Masked {
 };
 template <class Returned, class S>
 struct Returns {
-  static_assert(std::is_same_v<Returned, S>, "the body must return the carried struct that it was given");
+  static constexpr bool unbound = Expression<Returned> && !detail::is_tile<Returned>;
+  static_assert(
+      !unbound,
+      "the body returns an expression, and the carried state is bound: return let(...), or the state's struct");
+  static_assert(unbound || std::is_same_v<Returned, S>,
+                "the body must return the carried state that it was given, of the same type");
+  static constexpr bool ok = true;
+};
+template <class S>
+struct OverMask {
+  static_assert(
+      detail::never<S>,
+      "over walks what a mask needs, and takes it first: over<Key>(mask, state, body); loop<Key>(state, body) "
+      "walks every tile");
+  static constexpr bool ok = true;
+};
+template <class... X>
+struct OverAxis {
+  static_assert(detail::never<X...>, "over names the axis that it walks: over<Key>(mask, state, body)");
   static constexpr bool ok = true;
 };
 }  // namespace check
@@ -109,7 +132,8 @@ std::vector<Handle> run(const F& body, std::span<const Handle> carried, SourceLo
   } else if constexpr (!std::is_invocable_v<const F&, Index..., S>) {
     static_assert(
         never<F>,
-        "this body has other parameters: it takes the loop's tile or index (none under when), then the carried state");
+        "this body has other parameters: it takes the loop's tile or index (none under when), then the carried state, "
+        "both by value");
     return {};
   } else {
     static_assert(check::Returns<std::invoke_result_t<const F&, Index..., S>, S>::ok);
@@ -121,7 +145,7 @@ template <class A, class S, class F>
 S over_tiles(const Mask* mask, const UpTo& limit, const S& state, const F& body, SourceLoc loc) {
   if constexpr (!std::is_same_v<S, NoState>) static_assert(check::CarriedAcross<S, A>::ok);
   const int function = mask ? Trace::kernel(loc, "over").function(mask->shared()) : -1;
-  return result<S>(over(
+  return result<S>(detail::over(
       axis<A>(), function, limit.handle(), init(state, loc), names<S>(),
       [&](Handle tile, std::span<const Handle> carried) {
         return run<S>(body, carried, loc, TileIndex<A>(tile, function));
@@ -162,6 +186,19 @@ template <AxisType A, class F>
 void over(const Mask& mask, const F& body, SourceLoc loc = SourceLoc::here()) {
   static_assert(check::Masked<A>::ok);
   detail::over_tiles<A>(&mask, {}, detail::NoState{}, body, loc);
+}
+
+// What over is not.
+template <AxisType A, class S, class F>
+  requires(!std::is_convertible_v<const S&, Mask>)
+S over(const S& state, const F&) {
+  static_assert(check::OverMask<S>::ok);
+  return state;
+}
+template <class... X>
+  requires(!AxisType<X> && ...)
+void over(const X&...) {
+  static_assert(check::OverAxis<X...>::ok);
 }
 
 // Every tile of axis A.

@@ -231,6 +231,34 @@ auto operator!(X&& x) {
   return detail::make_unary<ir::OpCode::logical_not>(std::forward<X>(x));
 }
 
+// Kernel values have no bits, and & | ~ belong to masks.
+namespace check {
+template <class A, class B = A>
+struct HasBits {
+  static_assert(detail::never<A, B>,
+                "kernel values have no & | ^ ~ << >>: conditions combine with && || !, and bits of a position are "
+                "arithmetic: q % 2 for q & 1, q / 8 for q >> 3, q * 8 for q << 3");
+  static constexpr bool ok = true;
+};
+}  // namespace check
+// clang-format off
+#define TESSERA_NO_OPERATOR(symbol)                                               \
+  template <class A, class B> requires detail::Operands<A, B>                     \
+  auto operator symbol(A&&, B&&) {                                                \
+    static_assert(check::HasBits<A, B>::ok);                                      \
+    return detail::Constant<i32>(0);                                              \
+  }
+TESSERA_NO_OPERATOR(&)   TESSERA_NO_OPERATOR(|)   TESSERA_NO_OPERATOR(^)   TESSERA_NO_OPERATOR(<<)   TESSERA_NO_OPERATOR(>>)
+TESSERA_NO_OPERATOR(&=)  TESSERA_NO_OPERATOR(|=)  TESSERA_NO_OPERATOR(^=)  TESSERA_NO_OPERATOR(<<=)  TESSERA_NO_OPERATOR(>>=)
+#undef TESSERA_NO_OPERATOR
+    // clang-format on
+    template <class X>
+  requires Expression<detail::Plain<X>>
+auto operator~(X&&) {
+  static_assert(check::HasBits<X>::ok);
+  return detail::Constant<i32>(0);
+}
+
 // C++20 reads table[q, k] as table[(q, k)], which is table[k].
 template <class A, class B>
   requires(Expression<detail::Plain<A>> && Expression<detail::Plain<B>>)

@@ -7,6 +7,10 @@
 //     return abs(qy - ky) <= 4 && abs(qx - kx) <= 4;
 //   };
 //
+// A sequence may have more tokens than the grid, as one whose number of frames is not known: the outermost extent
+// bounds nothing, and its coordinate goes on counting. Where such tokens are padding, a mask says so: k <
+// video.tokens().
+//
 // A lambda inside that lambda captures a coordinate as [qy = qy]: C++20 allows [qy] and [&], clang 14 does not.
 #pragma once
 
@@ -48,7 +52,7 @@ class Grid {
     return n;
   }
 
-  // The coordinates of a token, outermost first. The outermost of a token past the end goes on counting.
+  // The coordinates of a token, outermost first.
   std::array<Position, Rank> operator()(Position token, SourceLoc loc = SourceLoc::here()) const {
     return [&]<int... I>(std::integer_sequence<int, I...>) {
       return std::array<Position, Rank>{coordinate(I, token, loc)...};

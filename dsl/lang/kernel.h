@@ -40,6 +40,34 @@ auto call_operator() {
 template <class F, DType... T>
 using arguments_of = typename FirstArgument<decltype(call_operator<F, T...>())>::type;
 
+template <class F>
+concept PlainBody = requires { typename FirstArgument<decltype(&F::operator())>::type; };
+template <class F, DType... T>
+concept TypedBody = requires { typename FirstArgument<decltype(&F::template operator()<T...>)>::type; };
+// A lambda that can be traced for T...
+template <class F, DType... T>
+constexpr bool has_body() {
+  if constexpr (sizeof...(T) == 0) {
+    return PlainBody<F>;
+  } else {
+    return TypedBody<F, T...>;
+  }
+}
+// Whether that lambda takes these after its arguments.
+template <class F, class Args, DType... T>
+struct KernelBody {
+  template <class... Extra>
+  static constexpr bool takes() {
+    if constexpr (sizeof...(T) == 0) {
+      return std::is_invocable_v<const F&, Args&, Extra...>;
+    } else {
+      return requires(const F& body, Args& args, Extra&&... extra) {
+        body.template operator()<T...>(args, std::forward<Extra>(extra)...);
+      };
+    }
+  }
+};
+
 void check_kernel_name(const std::string& name, SourceLoc loc);
 
 // Opens the kernel's trace, and closes it: checks the outputs, drops optional parameters that were not used.
@@ -60,6 +88,27 @@ class KernelTrace {
 
 }  // namespace detail
 
+namespace check {
+template <class F, bool Plain>
+struct TracedFor {
+  static_assert(!Plain || detail::never<F>,
+                "this kernel's lambda is a template: name the element types, as in trace<bf16>(...), and the argument "
+                "struct, as in []<DType T>(Args<traced, T> a)");
+  static_assert(
+      Plain || detail::never<F>,
+      "this kernel's lambda does not take these element types: trace() without any, or make it a template, as "
+      "in []<DType T>(Args<traced, T> a)");
+  static constexpr bool ok = true;
+};
+template <class F, class... Extra>
+struct TracedWith {
+  static_assert(detail::never<F>,
+                "trace(...) is given what the kernel's lambda takes after its arguments: masks, scores and options, in "
+                "that order");
+  static constexpr bool ok = true;
+};
+}  // namespace check
+
 template <class F, class... G>
 class KernelDef {
  public:
@@ -76,7 +125,23 @@ class KernelDef {
   // Runs the lambda for these element types. `extra` are its parameters after the first.
   template <DType... T, class... Extra>
   Traced trace(Extra&&... extra) const {
-    using Args = detail::arguments_of<F, T...>;
+    if constexpr (!detail::has_body<F, T...>()) {
+      static_assert(check::TracedFor<F, sizeof...(T) == 0>::ok);
+      return {};
+    } else {
+      using Args = detail::arguments_of<F, T...>;
+      if constexpr (!detail::KernelBody<F, Args, T...>::template takes<Extra...>()) {
+        static_assert(check::TracedWith<F, Extra...>::ok);
+        return {};
+      } else {
+        return run<Args, T...>(std::forward<Extra>(extra)...);
+      }
+    }
+  }
+
+ private:
+  template <class Args, DType... T, class... Extra>
+  Traced run(Extra&&... extra) const {
     Args args{};
     detail::KernelTrace trace(name_, {detail::axis<G>()...}, detail::declare_parameters(args), loc_);
     if constexpr (sizeof...(T) == 0) {
@@ -87,7 +152,6 @@ class KernelDef {
     return trace.finish();
   }
 
- private:
   F body_;
   std::string name_ = "kernel";
   SourceLoc loc_;

@@ -96,7 +96,19 @@ concept LambdaPair = (Lambda<A> || std::same_as<A, Mask>) && (Lambda<B> || std::
                      !(std::same_as<A, Mask> && std::same_as<B, Mask>);
 template <class A, class B>
 concept MaskPair = (Lambda<A> || std::same_as<A, Mask>) && (Lambda<B> || std::same_as<B, Mask>);
+template <class A, class B>
+concept MaskAndCondition =
+    ((Lambda<A> || std::same_as<A, Mask>) && Expression<B>) || (Expression<A> && (Lambda<B> || std::same_as<B, Mask>));
 }  // namespace detail
+
+namespace check {
+template <class A, class B>
+struct MaskOfCondition {
+  static_assert(detail::never<A, B>,
+                "a Mask beside a condition: conditions combine with && || ! inside one mask, masks with & | ~ outside");
+  static constexpr bool ok = true;
+};
+}  // namespace check
 
 template <class A, class B>
   requires detail::LambdaPair<A, B>
@@ -118,6 +130,18 @@ template <class A, class B>
 Mask operator&&(const A& a, const B&) {
   static_assert(detail::never<A, B>, "masks combine with & | ~; && || ! are for conditions inside a mask");
   return Mask(a);
+}
+template <class A, class B>
+  requires detail::MaskAndCondition<A, B>
+auto operator&(const A&, const B&) {
+  static_assert(check::MaskOfCondition<A, B>::ok);
+  return detail::Constant<i1>(0);
+}
+template <class A, class B>
+  requires detail::MaskAndCondition<A, B>
+auto operator|(const A&, const B&) {
+  static_assert(check::MaskOfCondition<A, B>::ok);
+  return detail::Constant<i1>(0);
 }
 template <class A, class B>
   requires detail::MaskPair<A, B>

@@ -127,12 +127,28 @@ auto make_reduce(X&& x) {
 
 }  // namespace detail
 
+namespace check {
+template <class X>
+struct NamesAxis {
+  static_assert(detail::never<X>,
+                "a reduction names the axis that it is over: reduce_sum<Key>(x); any and all are over every axis");
+  static constexpr bool ok = true;
+};
+}  // namespace check
+
 // To another dtype. Float to i32 truncates, a condition becomes 0 or 1.
 template <DType T, class X>
   requires Expression<detail::Plain<X>>
 auto cast(X&& x) {
   static_assert(check::UsedOnce<X>::ok);
   return detail::Cast<T, detail::Plain<X>>(x);
+}
+
+template <class T, class X>
+  requires Expression<detail::Plain<X>>
+auto cast(X&& x) {
+  static_assert(detail::never<T>, "cast names a dtype of tessera: cast<f32>(x), cast<bf16>(x), cast<i32>(x)");
+  return x;
 }
 
 // Elementwise choice: where(condition, if true, if false). Both are always computed.
@@ -151,6 +167,10 @@ auto where(C&& c, A&& a, B&& b) {
 #define TESSERA_REDUCE(name)                                                                  \
   template <AxisType A, class X> requires Expression<detail::Plain<X>> auto name(X&& x) {     \
     return detail::make_reduce<ir::OpCode::name, A>(std::forward<X>(x));                      \
+  }                                                                                           \
+  template <class X> requires Expression<detail::Plain<X>> auto name(X&& x) {                 \
+    static_assert(check::NamesAxis<X>::ok);                                                   \
+    return x;                                                                                 \
   }
 TESSERA_REDUCE(reduce_max)  TESSERA_REDUCE(reduce_min)  TESSERA_REDUCE(reduce_sum)
 TESSERA_REDUCE(reduce_any)  TESSERA_REDUCE(reduce_all)

@@ -14,7 +14,45 @@
 
 namespace tessera {
 
+namespace detail {
+template <DType T, class... A>
+void as_input(const In<traced, T, A...>&);
+template <DType T, class... A>
+void as_output(const Out<traced, T, A...>&);
+template <class X>
+concept Input = requires(const X& x) { as_input(x); };
+template <class X>
+concept Output = requires(const X& x) { as_output(x); };
+template <class X>
+concept AnyArgument = requires { X::is_output; };
+template <class X>
+inline constexpr bool is_tile_index = false;
+template <class A>
+inline constexpr bool is_tile_index<TileIndex<A>> = true;
+}  // namespace detail
+
 namespace check {
+template <class From>
+struct Loads {
+  static_assert(detail::Input<From>,
+                "load reads an In argument of the program, as in load(a.q): its kernel takes Args<traced> a");
+  static constexpr bool ok = true;
+};
+template <class To>
+struct Stores {
+  static_assert(
+      detail::Output<To>,
+      "store writes an Out argument of the program, and takes it first, as in store(a.o, x): its kernel takes "
+      "Args<traced> a");
+  static constexpr bool ok = true;
+};
+template <class Place>
+struct LoadsTile {
+  static_assert(detail::is_tile_index<Place>,
+                "load is given the loop's tile, which is what the body of loop<Key> and over<Key> takes first: "
+                "load(a.k, t)");
+  static constexpr bool ok = true;
+};
 template <class Tiled, class Argument>
 struct TileOfArgument {
   static_assert(detail::has_axis<Tiled, Argument>, "this argument does not have the axis of the tile it is given");
@@ -51,6 +89,25 @@ Tile<T, A...> load(const In<traced, T, A...>& from, const TileIndex<B>& first, c
   const std::array refs{detail::TileRef{detail::axis<B>(), first.handle()},
                         detail::TileRef{detail::axis<C>(), second.handle()}};
   return Tile<T, A...>::of(detail::load(from.index, detail::dims(Axes<A...>{}), refs, loc));
+}
+
+// What load and store are not.
+template <class X, class... Rest>
+  requires(detail::AnyArgument<X> && !detail::Input<X>)
+Tile<f32> load(const X&, const Rest&...) {
+  static_assert(check::Loads<X>::ok);
+  return 0;
+}
+template <DType T, class... A, class Place>
+  requires(!detail::is_tile_index<Place> && !std::same_as<Place, SourceLoc>)
+Tile<T, A...> load(const In<traced, T, A...>&, const Place&) {
+  static_assert(check::LoadsTile<Place>::ok);
+  return 0;
+}
+template <class X, class... Rest>
+  requires((detail::AnyArgument<X> || Expression<X>) && !detail::Output<X> && sizeof...(Rest) > 0)
+void store(const X&, const Rest&...) {
+  static_assert(check::Stores<X>::ok);
 }
 
 namespace detail {

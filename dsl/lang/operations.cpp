@@ -116,9 +116,20 @@ Handle allowed(int function, ir::Axis looped, ir::Axis other, Handle tile, Sourc
   Trace& trace = Trace::kernel(loc, "allowed");
   const ir::Value t = trace.use(tile, loc);
   require_grid(trace, other, "the mask of over<" + looped.name() + ">", loc);
+  trace.heed_mask(looped);
   const bool keys = looped.name() == "Key";
   const ir::Dim a{keys ? other : looped, 0}, b{keys ? looped : other, 0};
   return trace.made(trace.builder(loc).allowed(function, a, b, t));
+}
+
+void ignore_mask(int function, ir::Axis looped, Handle tile, SourceLoc loc) {
+  Trace& trace = Trace::kernel(loc, "ignore_mask");
+  trace.use(tile, loc);
+  if (function < 0) {
+    throw UserError(loc, "ignore_mask in a loop over every tile of " + looped.name() + ", which has no mask",
+                    "leave it out, or walk the tiles that a mask needs: over<" + looped.name() + ">(mask, ...)");
+  }
+  trace.heed_mask(looped);
 }
 
 Handle apply(const std::shared_ptr<const mask::Pointwise>& score, Handle tile, Handle value, SourceLoc loc) {

@@ -44,11 +44,17 @@ template <>
 struct TileIndexBase<Key> {
   Allowed allowed;
   TileIndexBase(Handle tile, int function) : allowed(tile, function) {}
+
+  // The mask only says which tiles are visited: the body means every key of theirs, and reads `allowed` nowhere.
+  void ignore_mask(SourceLoc loc = SourceLoc::here()) const {
+    detail::ignore_mask(allowed.function, axis<Key>(), allowed.tile, loc);
+  }
 };
 
 }  // namespace detail
 
-// The tile of axis A that a loop is at. Of Key it also has `.allowed`: what the mask of over<Key>(mask, ...) says.
+// The tile of axis A that a loop is at. Of Key it also has `.allowed`: what the mask of over<Key>(mask, ...) says,
+// and `.ignore_mask()`.
 template <AxisType A>
 class TileIndex : public detail::TileIndexBase<A> {
  public:

@@ -67,6 +67,18 @@ std::vector<Handle> results(const Trace& trace, const std::vector<ir::Value>& va
   return handles;
 }
 
+// The innermost region is the loop's, whose body has been traced.
+void require_heeded_mask(const Trace& trace, ir::Axis axis, SourceLoc loc) {
+  if (trace.regions().back().heeds_mask) return;
+  throw UserError(
+      loc,
+      "the body of over<" + axis.name() +
+          ">(mask, ...) never reads t.allowed: in tiles that the mask allows in part, what it forbids would "
+          "count as well",
+      "choose by it: where(t.allowed, x, -inf) before a softmax, where(t.allowed, x, 0) before a sum; or say "
+      "t.ignore_mask() if all of a visited tile is to count");
+}
+
 }  // namespace
 
 Handle load(int param, std::vector<ir::Dim> dims, std::span<const TileRef> tiles, SourceLoc loc) {
@@ -120,8 +132,13 @@ std::vector<Handle> over(ir::Axis axis, int function, const Handle* bound, std::
   const std::vector<ir::Value> values = trace.use(init, loc);
   const ir::Value limit = bound ? trace.use(*bound, loc) : ir::Value{};
   const auto order = orders(trace, init);
+  const Body heeding = [&](Handle tile, std::span<const Handle> carried) {
+    std::vector<Handle> out = body(tile, carried);
+    if (function >= 0) require_heeded_mask(trace, axis, loc);
+    return out;
+  };
   return results(trace, trace.builder(loc).over(axis, function, limit, values, names,
-                                                region(trace, body, order, true, axis, loc)));
+                                                region(trace, heeding, order, true, axis, loc)));
 }
 
 std::vector<Handle> loop(Handle lo, Handle hi, std::vector<Handle> init, const Names& names, const Body& body,

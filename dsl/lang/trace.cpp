@@ -105,6 +105,10 @@ void Trace::enter(ir::Builder& builder, ir::Axis axis, bool repeats, SourceLoc l
   regions_.push_back({&builder, next_region_++, axis, repeats, loc});
 }
 
+void Trace::heed_mask(ir::Axis looped) {
+  for (Region& region : regions_) region.heeds_mask = region.heeds_mask || region.axis == looped;
+}
+
 int Trace::function(const std::shared_ptr<const mask::Pointwise>& function) {
   for (std::size_t i = 0; i < registered_.size(); ++i) {
     if (registered_[i] == function) return static_cast<int>(i);

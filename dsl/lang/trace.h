@@ -67,11 +67,13 @@ class Trace {
     ir::Axis axis;
     bool repeats;
     SourceLoc loc;
+    bool heeds_mask = false;  // its body reads what the mask allows, or says that it need not
   };
   void enter(ir::Builder& builder, ir::Axis axis, bool repeats, SourceLoc loc);
   void leave() { regions_.pop_back(); }
   const std::vector<Region>& regions() const { return regions_; }
   bool active(std::uint32_t region) const;
+  void heed_mask(ir::Axis looped);  // of the region that walks the axis
 
   Traced& program() const { return *program_; }
   int function(const std::shared_ptr<const mask::Pointwise>& function);  // its index in the kernel, added at first use
@@ -114,6 +116,7 @@ Handle length(ir::Axis axis, SourceLoc loc);
 Handle grid_positions(ir::Axis axis, SourceLoc loc);
 Handle tile_positions(ir::Axis axis, Handle tile, SourceLoc loc);
 Handle allowed(int function, ir::Axis looped, ir::Axis other, Handle tile, SourceLoc loc);
+void ignore_mask(int function, ir::Axis looped, Handle tile, SourceLoc loc);
 Handle apply(const std::shared_ptr<const mask::Pointwise>& score, Handle tile, Handle value, SourceLoc loc);
 
 // ---- memory

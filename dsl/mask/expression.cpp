@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <tessera/dsl/ir/fold.h>
+
 namespace tessera::mask {
 
 using ir::OpCode;
@@ -96,13 +98,7 @@ Expressions::Id Expressions::fold(const Node& node) {
   if (constants) {
     if (rounds(node.op, node.dtype)) return -1;
     const auto number = [&](Id i) { return i < 0 ? 0 : nodes_[i].number; };
-    if (node.op != OpCode::cast)
-      return constant(apply_op(node.op, nodes_[a].dtype, number(a), number(b), number(c)), node.dtype);
-    const double x = number(a);
-    return constant(node.dtype == DType::f32  ? static_cast<float>(x)
-                    : node.dtype == DType::i1 ? x != 0
-                                              : to_i32(x),
-                    node.dtype);
+    return constant(ir::evaluate(node.op, nodes_[a].dtype, node.dtype, number(a), number(b), number(c)), node.dtype);
   }
   const auto is = [&](Id i, double number) { return is_constant(i) && nodes_[i].number == number; };
   switch (node.op) {

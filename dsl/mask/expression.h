@@ -110,10 +110,6 @@ class Expressions {
   std::map<Node, Id> index_;
 };
 
-// One operation on numbers, with the meaning ir/ops.def gives it. `operand` is the dtype of the operands.
-double apply_op(ir::OpCode op, DType operand, double a, double b = 0, double c = 0);
-double to_i32(double x);  // cast: toward zero, out of range to the nearest end, NaN to 0
-
 // A root compiled for many points: the nodes it needs, in order.
 class PointProgram {
  public:

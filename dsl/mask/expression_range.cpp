@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include <tessera/dsl/ir/fold.h>
 #include <tessera/dsl/mask/expression.h>
 #include <tessera/dsl/mask/table_ranges.h>
 
@@ -16,46 +17,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Range kAnyFloat{-kInfinity, kInfinity};
 constexpr Range kAnyInt{-2147483648.0, 2147483647.0};
 constexpr Range kBoth{0, 1};
-
-double wrap(Int x) { return static_cast<double>(static_cast<std::int32_t>(static_cast<std::uint32_t>(x))); }
-
-double apply_int(OpCode op, Int a, Int b) {
-  switch (op) {
-    case OpCode::neg: return wrap(-a);
-    case OpCode::abs: return wrap(a < 0 ? -a : a);
-    case OpCode::add: return wrap(a + b);
-    case OpCode::sub: return wrap(a - b);
-    case OpCode::mul: return wrap(a * b);
-    case OpCode::div: return b == 0 ? 0 : wrap(floor_div(a, b));
-    case OpCode::mod: return b == 0 ? 0 : wrap(a - floor_div(a, b) * b);
-    case OpCode::min: return static_cast<double>(std::min(a, b));
-    case OpCode::max: return static_cast<double>(std::max(a, b));
-    default: throw InternalError("not an i32 operation of scalar functions: " + std::string(ir::info(op).name));
-  }
-}
-
-double apply_float(OpCode op, float a, float b, float c) {
-  switch (op) {
-    case OpCode::neg: return -a;
-    case OpCode::abs: return std::fabs(a);
-    case OpCode::exp: return std::exp(a);
-    case OpCode::exp2: return std::exp2(a);
-    case OpCode::log: return std::log(a);
-    case OpCode::log2: return std::log2(a);
-    case OpCode::tanh: return std::tanh(a);
-    case OpCode::sqrt: return std::sqrt(a);
-    case OpCode::rsqrt: return 1 / std::sqrt(a);
-    case OpCode::floor: return std::floor(a);
-    case OpCode::add: return a + b;
-    case OpCode::sub: return a - b;
-    case OpCode::mul: return a * b;
-    case OpCode::div: return a / b;
-    case OpCode::min: return std::fmin(a, b);
-    case OpCode::max: return std::fmax(a, b);
-    case OpCode::fma: return std::fma(a, b, c);
-    default: throw InternalError("not an f32 operation of scalar functions: " + std::string(ir::info(op).name));
-  }
-}
 
 // True, false or undecided.
 Range verdict_of(OpCode op, Range a, Range b) {
@@ -128,27 +89,6 @@ Range float_range(OpCode op, Range a, Range b) {
 }
 
 }  // namespace
-
-double to_i32(double x) { return std::isnan(x) ? 0 : std::clamp(std::trunc(x), kAnyInt.lo, kAnyInt.hi); }
-
-double apply_op(OpCode op, DType operand, double a, double b, double c) {
-  switch (op) {
-    case OpCode::lt: return a < b;
-    case OpCode::le: return a <= b;
-    case OpCode::gt: return a > b;
-    case OpCode::ge: return a >= b;
-    case OpCode::eq: return a == b;
-    case OpCode::ne: return a != b;
-    case OpCode::logical_and: return a != 0 && b != 0;
-    case OpCode::logical_or: return a != 0 || b != 0;
-    case OpCode::logical_not: return a == 0;
-    case OpCode::select: return a != 0 ? b : c;
-    default:
-      return operand == DType::i32
-                 ? apply_int(op, static_cast<Int>(a), static_cast<Int>(b))
-                 : apply_float(op, static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
-  }
-}
 
 // `ranges` null: what holds for every length, head, batch and scalar.
 Range Expressions::range_of(const Node& n, const Range* in, const PositionRanges* ranges, bool* wraps) const {
@@ -262,12 +202,7 @@ void PointProgram::run(const std::array<Int, kPositionCount>& positions, double*
         values_[id] = data->at(at);
         break;
       }
-      case OpCode::cast: {
-        const double x = in(0);
-        values_[id] = n.dtype == DType::f32 ? static_cast<float>(x) : n.dtype == DType::i1 ? x != 0 : to_i32(x);
-        break;
-      }
-      default: values_[id] = apply_op(n.op, expressions_[n.in[0]].dtype, in(0), in(1), in(2)); break;
+      default: values_[id] = ir::evaluate(n.op, expressions_[n.in[0]].dtype, n.dtype, in(0), in(1), in(2)); break;
     }
   }
   for (std::size_t i = 0; i < roots_.size(); ++i) results[i] = values_[roots_[i]];

@@ -1,9 +1,11 @@
-// Integer arithmetic the geometry is made of: floor division, bounded sums, and intervals with a step.
+// Integer arithmetic the geometry is made of: bounded sums, and intervals with a step.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+
+#include <tessera/dsl/ir/arithmetic.h>
 
 namespace tessera::mask {
 
@@ -12,9 +14,9 @@ using Int = std::int64_t;
 inline constexpr Int kUnbounded = Int{1} << 60;  // stands for infinity; sums of a few of them still fit
 inline constexpr Int kMaxIndex = Int{1} << 30;   // positions, lengths and scalars of a closed form stay within +- this
 
-inline Int floor_div(Int a, Int b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
+using ir::floor_div;
+using ir::floor_mod;
 inline Int ceil_div(Int a, Int b) { return -floor_div(-a, b); }
-inline Int floor_mod(Int a, Int b) { return a - floor_div(a, b) * b; }
 
 // sum += a * b. False, and `sum` is of no use, if that leaves the bounded numbers.
 inline bool accumulate(Int& sum, Int a, Int b) {

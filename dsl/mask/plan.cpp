@@ -16,4 +16,23 @@ std::string to_string(const Order& order) {
   return fmt::format("[{}]", fmt::join(digits, ", "));
 }
 
+namespace {
+
+std::string unsupported(const Plan& plan) {
+  if (plan.passes.size() != 1) return fmt::format("{} passes, which are chained by no kernel yet", plan.passes.size());
+  const Pass& pass = plan.passes[0];
+  if (pass.sources.size() != 1)
+    return fmt::format("{} key sources, which no kernel walks in one pass yet", pass.sources.size());
+  for (const auto& [side, order] : {std::pair{"query", &pass.queries}, {"key", &pass.sources[0].keys}})
+    if (order->digits.size() != 1 || order->digits[0].weight != 1)
+      return fmt::format("a {} order {}, where tiles are runs of consecutive tokens yet", side, to_string(*order));
+  return {};
+}
+
+}  // namespace
+
+void check_supported(const Plan& plan) {
+  if (const std::string reason = unsupported(plan); !reason.empty()) throw InternalError("a plan has " + reason);
+}
+
 }  // namespace tessera::mask

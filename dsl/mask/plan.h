@@ -45,14 +45,14 @@ struct Spans {
   bool bounded = false;  // made for programs that bound their keys; if not, key_bound is not read
 };
 
-// CSR over (class, query tile). Row r = class * query_tiles + query_tile reads
+// CSR over (class, query tile), for the lengths it was made for; the kernel takes the arrays as tables.
+// Row r = class * query_tiles + query_tile reads
 //   rows[r] = {first entry, partial count, full count}; tiles[first ...] = partial ids, then full ids, each ascending.
 struct TileList {
   std::vector<std::int32_t> rows;  // 3 a row
   std::vector<std::int32_t> tiles;
   std::vector<std::int32_t> class_of;  // [batch * heads + head]; empty when there is one class
 };
-struct List {};  // the arrays are in Plan::list; the kernel takes them as tables
 
 struct Counts {
   std::int64_t total = 0, visited = 0, full = 0, partial = 0;  // tiles, summed over query tiles, heads and batch
@@ -61,7 +61,7 @@ struct Counts {
 
 struct Source {
   Order keys;
-  std::variant<Spans, List> schedule;
+  std::variant<Spans, TileList> schedule;
   Counts counts;
 };
 struct Pass {
@@ -70,9 +70,12 @@ struct Pass {
 };
 struct Plan {
   std::vector<Pass> passes;
-  TileList list;       // what the List source of the plan reads, for the lengths it was planned for
   std::string reason;  // why spans were not possible: the sub-expression, in the user's terms; empty for spans
   Counts counts() const;
 };
+
+// Kernels are made of plans with one pass over one source, in identity orders: InternalError, with what this plan has
+// instead. All that takes a plan apart goes through its passes and sources, and asks this first where it cannot yet.
+void check_supported(const Plan& plan);
 
 }  // namespace tessera::mask

@@ -195,7 +195,7 @@ Plan make_plan(const Pointwise& predicate, const PlanRequest& request) {
   check_request(predicate, request);
   check_tables(predicate, request);
   Plan plan;
-  Source source{Order::identity(request.key_tile), List{}, {}};
+  Source source{Order::identity(request.key_tile), TileList{}, {}};
   if (request.allow_spans) {
     const bool bounded = !request.key_lengths.empty();
     Expressions e(predicate, request.scalars);
@@ -209,7 +209,8 @@ Plan make_plan(const Pointwise& predicate, const PlanRequest& request) {
   } else {
     plan.reason = "a list was asked for";
   }
-  if (std::holds_alternative<List>(source.schedule)) std::tie(plan.list, source.counts) = make_list(predicate, request);
+  if (TileList* list = std::get_if<TileList>(&source.schedule))
+    std::tie(*list, source.counts) = make_list(predicate, request);
   plan.passes.push_back({Order::identity(request.query_tile), {std::move(source)}});
   return plan;
 }
@@ -229,7 +230,7 @@ double scalar_room(const Pointwise& predicate, const PlanRequest& request) {
 }
 
 Plan replan(const Plan& plan, const Pointwise& predicate, const PlanRequest& request) {
-  ensure(plan.passes.size() == 1 && plan.passes[0].sources.size() == 1, "a plan of one source");
+  check_supported(plan);
   const Source& before = plan.passes[0].sources[0];
   PlanRequest same = request;
   same.query_tile = plan.passes[0].queries.tile();
@@ -242,7 +243,7 @@ Plan replan(const Plan& plan, const Pointwise& predicate, const PlanRequest& req
                                    : "the plan is for programs without key lengths, and some are given",
                     "make a plan with key_lengths as the program uses them");
   Plan now = make_plan(predicate, same);
-  if (spans && std::holds_alternative<List>(now.passes[0].sources[0].schedule))
+  if (spans && std::holds_alternative<TileList>(now.passes[0].sources[0].schedule))
     throw UserError(
         predicate.loc,
         fmt::format("{}: query length {}, key length {}", now.reason, request.query_length, request.key_length),

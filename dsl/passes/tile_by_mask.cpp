@@ -21,10 +21,10 @@ namespace {
 
 class Tiler {
  public:
-  Tiler(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling, const std::vector<Axis>& split)
+  Tiler(const ir::Kernel& traced, const mask::Pass* pass, const Tiling& tiling, const std::vector<Axis>& split)
       : traced_(traced),
-        plan_(plan),
-        extents_(traced, plan, tiling),
+        pass_(pass),
+        extents_(traced, pass, tiling),
         split_(split),
         rewriter_(traced, out_.kernel, [this](Rewriter&, const Op& op, Builder& b) { return rewrite(op, b); }) {}
 
@@ -53,6 +53,7 @@ class Tiler {
   bool rewrite(const Op& op, Builder& b);
   void access(const Op& op, Builder& b);
   void over(const Op& op, Builder& b);
+  std::vector<Schedule> schedules(const Op& op, Value bound, Builder& b);
   std::vector<Value> tiles(const Op& op, const Schedule& schedule, bool full, std::vector<Value> carried, Value bound,
                            Builder& b);
   Value tile_index(const Schedule& schedule, bool full, Value i, const std::vector<Value>& ends,
@@ -65,13 +66,13 @@ class Tiler {
   std::vector<Value> positions(Axis query, Axis key, Value q, Value k, Builder& b);
 
   const ir::Kernel& traced_;
-  const mask::Plan* plan_;
+  const mask::Pass* pass_;
   Extents extents_;
   std::vector<Axis> split_;  // axes whose loops keep whole tiles apart
   Tiled out_;
   Rewriter rewriter_;
   std::vector<int> first_param_;  // by function
-  int list_params_ = -1;
+  std::vector<int> list_params_;  // by source: the first of its tables, -1 without a list
   std::vector<Inside> inside_;
 };
 
@@ -90,12 +91,15 @@ void Tiler::append_params() {
     first_param_.push_back(static_cast<int>(out_.kernel.params.size()));
     for (const ir::Param& param : function.params) append_param(param);
   }
-  if (!plan_ || !std::holds_alternative<mask::List>(plan_->passes.at(0).sources.at(0).schedule)) return;
-  list_params_ = static_cast<int>(out_.kernel.params.size());
+  if (!pass_) return;
   const int ranks[] = {2, 1, 2};
-  for (int i = 0; i < (plan_->list.class_of.empty() ? 2 : 3); ++i)
-    append_param(
-        {.name = kListTables[i], .kind = ir::ParamKind::table, .dtype = DType::i32, .axes = {}, .rank = ranks[i]});
+  for (const mask::Source& source : pass_->sources) {
+    const auto* list = std::get_if<mask::TileList>(&source.schedule);
+    list_params_.push_back(list ? static_cast<int>(out_.kernel.params.size()) : -1);
+    for (int i = 0; list && i < (list->class_of.empty() ? 2 : 3); ++i)
+      append_param(
+          {.name = kListTables[i], .kind = ir::ParamKind::table, .dtype = DType::i32, .axes = {}, .rank = ranks[i]});
+  }
 }
 
 const Tiler::Inside* Tiler::inside(Axis axis) const {
@@ -185,26 +189,34 @@ void Tiler::over(const Op& op, Builder& b) {
   const Value bound = bounded ? rewriter_[op.operands[0]] : Value{};
   std::vector<Value> carried;
   for (std::size_t i = bounded; i < op.operands.size(); ++i) carried.push_back(rewriter_[op.operands[i]]);
-  const Value end = bounded ? bound : b.length(op.axis);
+  for (const Schedule& s : schedules(op, bound, b)) {
+    carried = tiles(op, s, false, std::move(carried), bound, b);
+    carried = tiles(op, s, true, std::move(carried), bound, b);
+  }
+  for (std::size_t i = 0; i < op.results.size(); ++i) rewriter_.map(op.results[i], carried[i]);
+}
+
+// One for each of the pass's sources, which are walked one after the other; or all tiles, without a mask.
+std::vector<Schedule> Tiler::schedules(const Op& op, Value bound, Builder& b) {
+  const Value end = bound ? bound : b.length(op.axis);
   const int tile = extents_.tile(op.axis);
-  Schedule s;
-  if (op.index >= 0) {
-    if (!plan_)
-      throw UserError(op.loc, fmt::format("kernel '{}' loops over a mask and was given no plan", traced_.name),
-                      "make a plan from the mask");
-    const Axis query = mask_queries(traced_, op.loc);
-    s = schedule(*plan_,
-                 {query, op.axis, extents_.tile(query), tile, first_param_.at(op.index), list_params_, end, bounded,
-                  grid_index("Head", b), grid_index("Batch", b)},
-                 b);
-  } else {
+  if (op.index < 0) {
     bool asks = std::find(split_.begin(), split_.end(), op.axis) != split_.end();
     ir::walk(op.regions[0], [&](const Op& o) { asks |= o.code == OpCode::allowed; });
-    s = schedule_all(tile, end, !asks, b);
+    return {schedule_all(tile, end, !asks, b)};
   }
-  carried = tiles(op, s, false, std::move(carried), bound, b);
-  carried = tiles(op, s, true, std::move(carried), bound, b);
-  for (std::size_t i = 0; i < op.results.size(); ++i) rewriter_.map(op.results[i], carried[i]);
+  if (!pass_)
+    throw UserError(op.loc, fmt::format("kernel '{}' loops over a mask and was given no plan", traced_.name),
+                    "make a plan from the mask");
+  const Axis query = mask_queries(traced_, op.loc);
+  const Value head = grid_index("Head", b), batch = grid_index("Batch", b);
+  std::vector<Schedule> all;
+  for (std::size_t i = 0; i < pass_->sources.size(); ++i)
+    all.push_back(schedule(pass_->sources[i],
+                           {query, op.axis, extents_.tile(query), tile, first_param_.at(op.index), list_params_[i], end,
+                            bool(bound), head, batch},
+                           b));
+  return all;
 }
 
 // One loop over the partial or the full tiles. One run is walked directly; several are walked as one, tile i of them
@@ -260,11 +272,13 @@ Value Tiler::tile_index(const Schedule& s, bool full, Value i, const std::vector
 }  // namespace
 
 ir::Kernel tile_by_mask(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling) {
+  if (plan) check_supported(*plan);
+  const mask::Pass* pass = plan ? &plan->passes.front() : nullptr;
   std::vector<Axis> guarded;
-  ir::Kernel kernel = guard_edges(Tiler(traced, plan, tiling, {}).run(), &guarded);
+  ir::Kernel kernel = guard_edges(Tiler(traced, pass, tiling, {}).run(), &guarded);
   // Loops without a mask take whole tiles apart only if the last tile costs them something.
-  if (!guarded.empty()) kernel = guard_edges(Tiler(traced, plan, tiling, guarded).run(), nullptr);
-  if (plan) kernel.order = mask::work_order(plan->passes.at(0));
+  if (!guarded.empty()) kernel = guard_edges(Tiler(traced, pass, tiling, guarded).run(), nullptr);
+  if (pass) kernel.order = mask::work_order(*pass);
   return kernel;
 }
 

@@ -33,10 +33,11 @@ struct Tiling {
   std::vector<ir::Dim> whole;
 };
 
-// The names of the tables that a plan with a List source adds to the kernel's parameters, in this order.
+// The names of the tables that each list of a plan adds to the kernel's parameters, in this order.
 inline constexpr const char* kListTables[] = {"tile_rows", "tile_ids", "tile_class"};  // the last only with classes
 
-// `plan` may be null for kernels without masks. Throws UserError when an axis has no extent.
+// `plan` may be null for kernels without masks; others: mask::check_supported. Throws UserError when an axis has no
+// extent.
 ir::Kernel tile_by_mask(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling);
 
 }  // namespace tessera::passes

@@ -167,6 +167,12 @@ Guards::Edge Guards::edge(Axis axis) const {
 
 Value Guards::guarded(ir::Rewriter& r, Value v, Axis axis, double neutral, Builder& b) {
   const ir::Type type = kernel_.type(v);
+  // Before a cast of floats, which keeps identities: there the uncast value may want the same guard, and has one
+  // select.
+  if (const Op* op = definitions_[v.id]; op && op->code == OpCode::cast && is_float(type.dtype)) {
+    if (const Value from = op->operands[0]; is_float(kernel_.type(from).dtype))
+      return b.cast(guarded(r, from, axis, neutral, b), type.dtype);
+  }
   const Edge e = edge(axis);
   Value at = b.iota({axis, type.extent(axis)}), end;
   if (e.loop) {

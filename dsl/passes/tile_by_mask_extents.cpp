@@ -35,16 +35,16 @@ Axis mask_queries(const ir::Kernel& traced, SourceLoc loc) {
                   "put Query on the grid, or loop without a mask");
 }
 
-Extents::Extents(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling)
+Extents::Extents(const ir::Kernel& traced, const mask::Pass* pass, const Tiling& tiling)
     : kernel_(traced), tiles_(tiling.tiles) {
   const auto put = [&](Axis axis, int extent) {
     std::erase_if(tiles_, [&](const Dim& d) { return d.axis == axis; });
     tiles_.push_back({axis, extent});
   };
   ir::walk(traced.entry, [&](const ir::Op& op) {
-    if (!plan || op.code != ir::OpCode::over || op.index < 0) return;
-    put(mask_queries(traced, op.loc), plan->passes.at(0).queries.tile());
-    put(op.axis, plan->passes.at(0).sources.at(0).keys.tile());
+    if (!pass || op.code != ir::OpCode::over || op.index < 0) return;
+    put(mask_queries(traced, op.loc), pass->queries.tile());
+    for (const mask::Source& source : pass->sources) put(op.axis, source.keys.tile());
   });
   for (const Dim& d : tiling.whole) {
     whole_.push_back(d);

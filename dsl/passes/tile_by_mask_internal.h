@@ -14,7 +14,8 @@ namespace tessera::passes::detail {
 // Extents of all axes of a kernel.
 class Extents {
  public:
-  Extents(const ir::Kernel& traced, const mask::Plan* plan, const Tiling& tiling);
+  // `pass` is null for kernels without masks. Its sources have key tiles of one size: a loop has one body.
+  Extents(const ir::Kernel& traced, const mask::Pass* pass, const Tiling& tiling);
 
   int tile(ir::Axis axis) const;  // UserError when the axis has none
   bool is_grid(ir::Axis axis) const;
@@ -64,12 +65,12 @@ struct ScheduleRequest {
   ir::Axis query, key;
   int query_tile, key_tile;
   int function_params;  // first kernel parameter of the mask's own
-  int list_params;      // first of kListTables
+  int list_params;      // first of the source's own kListTables; -1: it has none
   ir::Value bound;      // number of keys
   bool has_bound;       // the program gave it
   ir::Value head, batch;
 };
-Schedule schedule(const mask::Plan& plan, const ScheduleRequest& request, ir::Builder& into);
+Schedule schedule(const mask::Source& source, const ScheduleRequest& request, ir::Builder& into);
 Schedule schedule_all(int tile, ir::Value bound, bool one_loop, ir::Builder& into);
 
 // Puts identities where a reduction or product would read past the end of an axis. `guarded`: axes of loops that needed

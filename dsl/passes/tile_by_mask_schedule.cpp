@@ -24,10 +24,10 @@ Schedule by_spans(const mask::Spans& spans, const ScheduleRequest& r, Builder& i
   return s;
 }
 
-Schedule by_list(const mask::Plan& plan, const ScheduleRequest& r, Builder& into) {
+Schedule by_list(const mask::TileList& list, const ScheduleRequest& r, Builder& into) {
   const int rows = r.list_params, ids = rows + 1, classes = rows + 2;
   Value row = into.program_id(r.query);
-  if (!plan.list.class_of.empty()) {
+  if (!list.class_of.empty()) {
     const Value at[] = {r.batch, r.head};
     const Value tiles = into.div(into.add(into.length(r.query), r.query_tile - 1), r.query_tile);
     row = into.add(into.mul(into.gather(classes, DType::i32, at), tiles), row);
@@ -53,10 +53,9 @@ Value named(Builder& b, Value v, const char* name) {
   return v;
 }
 
-Schedule schedule(const mask::Plan& plan, const ScheduleRequest& request, Builder& into) {
-  const mask::Source& source = plan.passes.at(0).sources.at(0);
+Schedule schedule(const mask::Source& source, const ScheduleRequest& request, Builder& into) {
   if (const auto* spans = std::get_if<mask::Spans>(&source.schedule)) return by_spans(*spans, request, into);
-  return by_list(plan, request, into);
+  return by_list(std::get<mask::TileList>(source.schedule), request, into);
 }
 
 // Every tile up to the bound: in one loop whose tiles may pass it, or the whole tiles apart.

@@ -10,15 +10,17 @@
 namespace tessera::cli {
 
 struct Arguments {
-  std::string command;  // "inspect", "explain", "run", "patterns"
+  std::string command;  // "inspect", "explain", "run", "tune", "bench", "patterns", "version"; empty: help was asked for, and given
   std::string pattern;
   std::map<std::string, std::string> parameters;  // of the pattern
 
-  std::int64_t query_length = 4096, key_length = 0, heads = 8, kv_heads = 0, batch = 1;  // key_length 0: query_length
-  int head_dim = 128, value_dim = 0;
+  std::optional<std::int64_t> query_length, key_length;  // default: the pattern's tokens, else kTokens
+  std::optional<std::int64_t> kv_heads;                  // default: heads
+  std::int64_t heads = 8, batch = 1;
+  int head_dim = 128;
+  std::optional<int> value_dim;  // default: head_dim
   std::string dtype = "bf16";
-  std::optional<double> scale;
-  double softcap = 0;  // 0: none
+  std::optional<double> scale, softcap;
   bool alibi = false;
   bool lse = false, key_lengths = false;
   std::string target;
@@ -28,11 +30,20 @@ struct Arguments {
   std::string device = "auto";
   bool json = false;
 
+  std::string suite = "standard", only, commit;  // of a benchmark
+  bool list = false;
+  int repeat = 30;  // launches that are timed, at most
+
+  static constexpr std::int64_t kTokens = 4096;
+
   AttentionShapes shapes() const;
   AttentionOptions options() const;
 };
 
-// Throws UserError for what cannot be understood. Help that was asked for is printed, and `command` is then empty.
+// Throws UserError for what cannot be understood. Help that was asked for is printed.
 Arguments parse(int argc, const char* const* argv);
+
+// Whether the results are wanted as JSON, and so the errors: known even of a command line that `parse` refuses.
+bool wants_json(int argc, const char* const* argv);
 
 }  // namespace tessera::cli

@@ -31,6 +31,11 @@ json parameters_json(const Pattern& pattern) {
 
 }  // namespace
 
+std::string version(const Arguments& arguments) {
+  if (!arguments.json) return "tessera " TESSERA_VERSION "\n";
+  return json{{"version", TESSERA_VERSION}}.dump(2) + "\n";
+}
+
 std::string patterns(const Arguments& arguments) {
   if (arguments.json) {
     json all = json::array();

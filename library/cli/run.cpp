@@ -1,5 +1,6 @@
 // tessera run: attention over the tensors of a file.
 #include <chrono>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -52,6 +53,27 @@ class Workspace {
   std::vector<runtime::DeviceBuffer> buffers_;
 };
 
+// Refuses an output that would replace the input, however it is spelled, or that cannot be where it is said to be:
+// before the work, not after it.
+void check_output(const std::string& input, const std::string& output) {
+  namespace fs = std::filesystem;
+  std::error_code missing;  // of either file: then they are not the same
+  if (fs::equivalent(input, output, missing)) {
+    throw UserError({}, fmt::format("--output {} is the file of --input {}", output, input),
+                    "give --output a file of its own: the input is not overwritten");
+  }
+  if (fs::is_directory(output, missing))
+    throw UserError({}, fmt::format("--output {} is a folder", output), "give the name of a file");
+  // A new file takes the place of the old one, which must not be a device or a pipe.
+  if (fs::exists(output, missing) && !fs::is_regular_file(output, missing))
+    throw UserError({}, fmt::format("--output {} is not a regular file", output), "give the name of a file");
+  const fs::path folder = fs::path(output).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, missing)) {
+    throw UserError({}, fmt::format("--output {} is in a folder that does not exist", output),
+                    fmt::format("make the folder {}", folder.string()));
+  }
+}
+
 const runtime::Device* choose_device(const std::string& wanted) {
   if (wanted == "cpu") return nullptr;
   const runtime::Device* device = library::default_device();
@@ -84,6 +106,7 @@ std::string report(const Attention& attend, const Arguments& arguments, double m
 }  // namespace
 
 std::string run(const Arguments& arguments) {
+  check_output(arguments.input, arguments.output);
   SafeTensors file = SafeTensors::read(arguments.input);
   HostTensor &q = tensor(file, "q", arguments.input), &k = tensor(file, "k", arguments.input),
              &v = tensor(file, "v", arguments.input);

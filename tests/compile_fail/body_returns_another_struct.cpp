@@ -1,4 +1,4 @@
-// expect: the body must return the carried struct that it was given
+// expect: the body must return the carried state that it was given, of the same type
 #include "program.h"
 
 struct Other {

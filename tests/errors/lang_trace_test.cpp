@@ -129,6 +129,44 @@ TEST_CASE("a mask in a kernel without the other axis on its grid") {
     "the mask of over<Key> needs Query on the kernel's grid, which is grid<Batch>");
 }
 
+TEST_CASE("a mask that the body does not heed") {
+  const auto sum = [](auto body) {
+    return tracing([=](Args<traced> a) { store(a.o, over<Key>(Mask(), Tile<f32, Query>(0), body)); });
+  };
+  expect_user_error(__FILE__, __LINE__ + 2, tracing([](Args<traced> a) {
+    Tile<f32, Query> zero = 0;
+    auto end = over<Key>(Mask(), zero, [&](KeyTile t, Tile<f32, Query> s) {
+      return let(s + reduce_sum<Depth>(load(a.q)) * reduce_max<Key>(cast<f32>(positions(t))));
+    });
+    store(a.o, end);
+  }), "the body of over<Key>(mask, ...) never reads t.allowed: in tiles that the mask allows in part, what it forbids would "
+      "count as well", "choose by it: where(t.allowed, x, -inf) before a softmax, where(t.allowed, x, 0) before a sum; or "
+      "say t.ignore_mask() if all of a visited tile is to count");
+  expect_user_error(__FILE__, __LINE__ + 1, tracing([](Args<traced> a) {
+    over<Key>(Mask(), [](KeyTile) {}); store(a.o, 0 * reduce_sum<Depth>(load(a.q))); }), "never reads t.allowed");
+  // Read in a branch or in another loop of the body, or not meant.
+  sum([](KeyTile t, Tile<f32, Query> s) { return let(s + reduce_sum<Key>(cast<f32>(t.allowed))); })();
+  sum([](KeyTile t, Tile<f32, Query> s) {
+    return when(length<Key>() > 3, s, [&](Tile<f32, Query> r) { return let(r + reduce_sum<Key>(cast<f32>(t.allowed))); });
+  })();
+  sum([](KeyTile t, Tile<f32, Query> s) { t.ignore_mask(); return let(s + reduce_max<Key>(cast<f32>(positions(t)))); })();
+  // Another loop's tile is not this one's.
+  expect_user_error(__FILE__, __LINE__ + 3, tracing([](Args<traced> a) {
+    auto first = over<Key>(Mask(), Tile<f32, Query>(0), [](KeyTile t, Tile<f32, Query> s) {
+      return let(s + reduce_sum<Key>(cast<f32>(t.allowed))); });
+    store(a.o, over<Key>(Mask(), first, [](KeyTile, Tile<f32, Query> s) { return s; }));
+  }), "never reads t.allowed");
+}
+
+TEST_CASE("no mask to ignore") {
+  expect_user_error(__FILE__, __LINE__ + 2, tracing([](Args<traced> a) {
+    auto end = loop<Key>(Tile<f32, Query>(0), [](KeyTile t, Tile<f32, Query> s) {
+      t.ignore_mask(); return s; });
+    store(a.o, end);
+  }), "ignore_mask in a loop over every tile of Key, which has no mask",
+    "leave it out, or walk the tiles that a mask needs: over<Key>(mask, ...)");
+}
+
 TEST_CASE("index of an axis that is tiled, or not on the grid") {
   expect_user_error(__FILE__, __LINE__ + 1, tracing([](Args<traced> a) {
     store(a.o, reduce_sum<Depth>(load(a.q)) * cast<f32>(index<Query>())); }),

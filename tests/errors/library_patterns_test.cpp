@@ -94,6 +94,12 @@ TEST_CASE("merging") {
   integers.o.dtype = DType::i32;
   CHECK(refusal([&] { merge({part, part}, integers); }) ==
         "error: the result has dtype i32; note: merge f16, bf16 or f32");
+  Partial half = part, brain = part;  // beside f32, one type of 16 bits
+  half.o.dtype = DType::f16, brain.o.dtype = DType::bf16;
+  CHECK(refusal([&] { merge({part, half}, brain); }) ==
+        "error: part 1.o has dtype f16, expected bf16 or f32; note: give O in f32 or in one type of 16 bits");
+  CHECK(refusal([&] { merge({half, brain}, part); }) ==
+        "error: part 1.o has dtype bf16, expected f16 or f32; note: give O in f32 or in one type of 16 bits");
   test::TestTensor out_o(DType::f32, {1, 2, 5, 8}), out_lse(DType::f32, {1, 2, 5});
   const std::string own = "; note: give the result memory of its own";
   CHECK(refusal([&] { merge({{out_o.view(), out_lse.view()}, part}, {out_o.view(), lse.view()}); }) ==

@@ -1,82 +1,40 @@
 // Block-level programs without attention in them, and with a mask of their own, through the same door.
 #include <tessera/library/program.h>
 
-#include <cmath>
-
 #include <doctest/doctest.h>
 
 #include <tessera/library/forward.h>
 #include <tessera/library/patterns.h>
 
 #include "library/attention_case.h"
+#include "support/program_cases.h"
 
 using namespace tessera;
 using namespace tessera::test;
 
 namespace {
 
-template <class Stage>
-struct RowArgs {
-  TESSERA_STRUCT(RowArgs, (In<Stage, f32, Query, Value>, x), (Out<Stage, f32, Query>, y), (Scalar<Stage, f32>, factor));
+// On the interpreter: tensors are used where they are.
+struct OnHost {
+  View operator()(TestTensor& tensor) const { return tensor.view(); }
+  void finish() const {}
 };
-
-const auto row_norm = kernel("row_norm", grid<Query>, [](RowArgs<traced> a) {
-  Tile<f32, Query, Value> x = load(a.x);
-  store(a.y, sqrt(reduce_sum<Value>(x * x)) * a.factor);
-});
-
-TESSERA_AXIS(Row);
-TESSERA_AXIS(Inner);
-TESSERA_AXIS(Column);
-
-template <class Stage>
-struct ProductArgs {
-  TESSERA_STRUCT(ProductArgs, (In<Stage, bf16, Row, Inner>, a), (In<Stage, bf16, Column, Inner>, b),
-                 (Out<Stage, f32, Row, Column>, c));
-};
-
-const auto product = kernel("product", grid<Row, Column>, [](ProductArgs<traced> a) {
-  auto sum = loop<Inner>(Tile<f32, Row, Column>(0), [&](TileIndex<Inner> t, Tile<f32, Row, Column> s) {
-    return Tile<f32, Row, Column>(s + dot(load(a.a, t), load(a.b, t)));
-  });
-  store(a.c, sum);
-});
 
 }  // namespace
 
 TEST_CASE("a row reduction, at lengths that no tile divides") {
-  for (std::int64_t rows : {1, 15, 16, 100}) {
-    TestTensor x(DType::f32, {rows, 24}, {.row_padding = 4}), y(DType::f32, {rows});
-    x.fill_normal(3);
-    y.poison();
-    Program program(row_norm.trace(), {.tiles = {{"Query", 16}}, .whole = {{"Value", 24}}});
-    program(RowArgs<bound>{.x = x.view(), .y = y.view(), .factor = 3});
-    for (std::int64_t r = 0; r < rows; ++r) {
-      double sum = 0;
-      for (std::int64_t d = 0; d < 24; ++d) sum += static_cast<double>(x.at({r, d})) * x.at({r, d});
-      CHECK(y.at({r}) == doctest::Approx(3 * std::sqrt(sum)).epsilon(1e-5));
-    }
-    CHECK(y.guards_intact());
-  }
+  for (std::int64_t rows : {1, 15, 16, 100}) programs::check_row_norm(OnHost(), rows);
 }
 
-TEST_CASE("a matrix product over ragged sizes") {
-  TestTensor a(DType::bf16, {70, 88}), b(DType::bf16, {50, 88}), c(DType::f32, {70, 50});
-  a.fill_normal(1);
-  b.fill_normal(2);
-  c.poison();
-  Program program(product.trace(), {.tiles = {{"Row", 64}, {"Column", 32}, {"Inner", 64}}});
-  program(ProductArgs<bound>{.a = a.view(), .b = b.view(), .c = c.view()});
-  double worst = 0;
-  for (std::int64_t i = 0; i < 70; ++i) {
-    for (std::int64_t j = 0; j < 50; ++j) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < 88; ++k) sum += static_cast<double>(a.at({i, k})) * b.at({j, k});
-      worst = std::max(worst, std::abs(c.at({i, j}) - sum));
-    }
-  }
-  CHECK(worst < 1e-4);
-  CHECK(c.guards_intact());
+TEST_CASE("elementwise, a row softmax, column sums") {
+  for (std::int64_t rows : {1, 33}) programs::check_gated(OnHost(), rows);
+  for (std::int64_t width : {8, 100}) programs::check_row_softmax(OnHost(), width);
+  programs::check_column_sums(OnHost());
+}
+
+TEST_CASE("a matrix product over ragged sizes, in tiles that a GPU takes and in others") {
+  programs::check_product(OnHost(), 70, 50, 88, {{"Row", 64}, {"Column", 32}, {"Inner", 64}});
+  programs::check_product(OnHost(), 70, 50, 88, {{"Row", 100}, {"Column", 7}, {"Inner", 24}});
 }
 
 TEST_CASE("the forward program, called by hand, is what Attention runs") {
@@ -95,4 +53,86 @@ TEST_CASE("the forward program, called by hand, is what Attention runs") {
   CHECK(max_difference(by_hand.o.values(), by_attention.o.values()) == 0);
   CHECK(max_difference(by_hand.lse.values(), by_attention.lse.values()) == 0);
   CHECK(program.ir(ir::Stage::tiled).find("kernel forward tiled") == 0);
+}
+
+TEST_CASE("explain: tiles, defaults, what the mask skipped, and whether the target runs it") {
+  Case c{.heads = 1, .kv_heads = 1, .queries = 512, .keys = 512, .depth = 64, .mask = causal};
+  Tensors t(c);
+  Program program(forward.trace<bf16>(c.mask, Scores{}, ForwardOptions{}),
+                  {.tiles = {{"Query", 64}}, .whole = {{"Depth", 64}, {"Value", 64}}, .target = "sm_90a"});
+  CHECK(program.explain() ==
+        "program    forward\n"
+        "tiles      Query 64, Key 128 (default); whole Depth 64, Value 64\n"
+        "target     sm_90a runs it\n");
+  program(ForwardArgs<bound, bf16>{.q = t.q.view(),
+                                   .k = t.k.view(),
+                                   .v = t.v.view(),
+                                   .o = t.o.view(),
+                                   .lse = {},
+                                   .scale = 0.125,
+                                   .key_lengths = {}});
+  CHECK(program.explain() ==
+        "program    forward\n"
+        "tiles      Query 64, Key 128 (default); whole Depth 64, Value 64\n"
+        "mask       20 of 32 tiles visited (12 full, 8 partial)\n"
+        "target     sm_90a runs it\n");
+}
+
+namespace {
+
+// How many keys a query's visited tiles have, and how many of them it may see.
+template <class Stage>
+struct CountArgs {
+  TESSERA_STRUCT(CountArgs, (In<Stage, f32, Key>, ones), (Out<Stage, f32, Query>, visited),
+                 (Out<Stage, f32, Query>, allowed));
+};
+
+template <class Stage>
+struct MarkArgs {
+  TESSERA_STRUCT(MarkArgs, (Out<Stage, f32, Query, Key>, marks));
+};
+
+}  // namespace
+
+TEST_CASE("a body that ignores its mask counts all of the tiles that are visited") {
+  const auto visited = kernel("visited", grid<Query>, [](CountArgs<traced> a, Mask mask) {
+    Tile<f32, Query> zero = 0;
+    auto all = over<Key>(mask, zero, [&](KeyTile t, Tile<f32, Query> s) {
+      t.ignore_mask();
+      return let(s + reduce_sum<Key>(load(a.ones, t)));
+    });
+    auto live = over<Key>(mask, zero, [&](KeyTile t, Tile<f32, Query> s) {
+      return let(s + reduce_sum<Key>(where(t.allowed, load(a.ones, t), 0)));
+    });
+    store(a.visited, all);
+    store(a.allowed, live);
+  });
+  TestTensor ones(DType::f32, {200}), all(DType::f32, {200}), live(DType::f32, {200});
+  ones.fill(1);
+  Program program(visited.trace(Mask(causal)), {.tiles = {{"Query", 32}, {"Key", 16}}});
+  program(CountArgs<bound>{.ones = ones.view(), .visited = all.view(), .allowed = live.view()});
+  for (std::int64_t q = 0; q < 200; ++q) {
+    CHECK(live.at({q}) == q + 1);
+    CHECK(all.at({q}) == std::min<std::int64_t>((q / 32 + 1) * 32, 200));
+  }
+}
+
+TEST_CASE("a body that stores writes the tiles that are visited, and no others") {
+  const auto marked = kernel("marked", grid<Query>, [](MarkArgs<traced> a, Mask mask) {
+    over<Key>(mask, [&](KeyTile t) { store(a.marks, t, where(t.allowed, Tile<f32, Query, Key>(1), 0)); });
+  });
+  TestTensor marks(DType::f32, {100, 100});
+  marks.poison();
+  Program program(marked.trace(Mask(causal)), {.tiles = {{"Query", 32}, {"Key", 16}}});
+  program(MarkArgs<bound>{.marks = marks.view()});
+  int wrong = 0;
+  for (std::int64_t q = 0; q < 100; ++q) {
+    for (std::int64_t k = 0; k < 100; ++k) {
+      const double mark = marks.at({q, k});
+      const bool visited = k / 16 * 16 <= std::min<std::int64_t>(q / 32 * 32 + 31, 99);
+      wrong += visited ? mark != (k <= q ? 1 : 0) : mark == mark;
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(marks.guards_intact());
 }

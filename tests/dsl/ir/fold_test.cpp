@@ -106,6 +106,43 @@ TEST_CASE("selects and fused products") {
   CHECK_FALSE(fold(OpCode::reduce_sum, DType::f32, DType::f32, {exact, 1}));
 }
 
+TEST_CASE("values are what the interpreter computes, where a constant is left open too") {
+  const auto to_i32 = [](double x) { return evaluate(OpCode::cast, DType::f32, DType::i32, x); };
+  CHECK(to_i32(3e9) == 2147483647);
+  CHECK(to_i32(-3e9) == -2147483648.0);
+  CHECK(to_i32(kNan) == 0);
+  CHECK(to_i32(-1.9) == -1);
+  CHECK(evaluate(OpCode::cast, DType::f32, DType::i1, kNan) == 1);
+  CHECK(evaluate(OpCode::div, DType::i32, DType::i32, -7, 2) == -4);
+  CHECK(evaluate(OpCode::fma, DType::f32, DType::f32, 4097, 4097, -16777216) == 8193);
+  CHECK(evaluate(OpCode::add, DType::f32, DType::f32, 0.1, 0) == 0.1f);  // not the shortest text
+  CHECK(evaluate(OpCode::select, DType::i32, DType::i32, 0, 1, 2) == 2);
+  CHECK(evaluate(OpCode::logical_or, DType::i1, DType::i1, 0, 1) == 1);
+  CHECK_THROWS_AS(evaluate(OpCode::sqrt, DType::i32, DType::i32, 4), InternalError);
+  CHECK_THROWS_AS(evaluate(OpCode::load, DType::f32, DType::f32, 4), InternalError);
+}
+
+TEST_CASE("floor division is the floor of the quotient, at the ends of i32 too") {
+  const std::int64_t numbers[] = {-2147483648, -2147483647, -9, -8, -1, 0, 1, 7, 8, 9, 2147483646, 2147483647};
+  for (const std::int64_t a : numbers)
+    for (const std::int64_t b : numbers) {
+      CAPTURE(a);
+      CAPTURE(b);
+      const double x = static_cast<double>(a), y = static_cast<double>(b);
+      if (b == 0) {
+        CHECK(i32(OpCode::div, x, y) == 0);
+        CHECK(i32(OpCode::mod, x, y) == 0);
+        continue;
+      }
+      const double quotient =
+          std::floor(x / y);  // exact: neighbouring quotients are farther apart than a double rounds
+      CHECK(floor_div(a, b) == static_cast<std::int64_t>(quotient));
+      CHECK(floor_mod(a, b) == a - floor_div(a, b) * b);
+      CHECK(i32(OpCode::div, x, y) == wrap(floor_div(a, b)));
+      CHECK(i32(OpCode::mod, x, y) == wrap(floor_mod(a, b)));
+    }
+}
+
 TEST_CASE("constants are spelled by the shortest text of their dtype") {
   CHECK(fmt::format("{}", shortest(DType::f32, 0.1f)) == "0.1");
   CHECK(fmt::format("{}", shortest(DType::f32, 1.4426950408889634)) == "1.442695");

@@ -169,6 +169,13 @@ TEST_CASE("a grid gives coordinates, outermost first") {
       for (int k = 0; k < 6; ++k) REQUIRE(value_at(is, token, k) == (coordinate[i] == k));
     }
   }
+  // Tokens past the end: the outermost coordinate goes on counting, the others as everywhere.
+  const Mask frame = [video](Position q, Position k) { return video(q)[0] == k; };
+  const Mask column = [video](Position q, Position k) { return video(q)[2] == k; };
+  for (int token : {60, 79, 80, 1999}) {
+    CHECK(value_at(frame, token, token / 20));
+    CHECK(value_at(column, token, token % 5));
+  }
   const Mask near = [video](Position q, Position k) {
     auto [qt, qy, qx] = video(q);
     auto [kt, ky, kx] = video(k);

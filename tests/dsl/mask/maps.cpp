@@ -1,5 +1,6 @@
 #include "maps.h"
 
+#include <tessera/dsl/ir/fold.h>
 #include <tessera/dsl/mask/expression.h>
 
 namespace tessera::testing {
@@ -43,7 +44,8 @@ std::vector<std::int64_t> run(const ir::Function& f, const std::vector<std::int6
       for (std::size_t i = 0; i < op.operands.size(); ++i) at.push_back(static_cast<std::int64_t>(in(i)));
       out = mask.captures[static_cast<std::size_t>(op.index)].table->at(at);
     } else {
-      out = mask::apply_op(op.code, f.graph.type(op.operands.back()).dtype, in(0), in(1), in(2));
+      out = ir::evaluate(op.code, f.graph.type(op.operands.back()).dtype, f.graph.type(op.results[0]).dtype, in(0),
+                         in(1), in(2));
     }
   }
   return {};
@@ -98,7 +100,7 @@ TileMap visited(const mask::Plan& plan, const mask::Pointwise& mask, const mask:
           put(map, q, k, k >= at[s + 1] && k < at[s + 2] ? kFull : kPartial);
       }
     } else {
-      const mask::TileList& list = plan.list;
+      const auto& list = std::get<mask::TileList>(source.schedule);
       const std::int64_t of =
           list.class_of.empty() ? 0 : list.class_of[static_cast<std::size_t>(batch * r.heads + head)];
       const std::int32_t* row = &list.rows[static_cast<std::size_t>(3 * (of * map.query_tiles + q))];

@@ -129,11 +129,11 @@ inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask
     else
       arguments.push_back(value);
   }
-  if (plan && std::holds_alternative<mask::List>(plan->passes[0].sources[0].schedule)) {
-    const mask::TileList& list = plan->list;
-    arguments.push_back(table(list.rows.data(), {static_cast<std::int64_t>(list.rows.size()) / 3, 3}));
-    arguments.push_back(table(list.tiles.data(), {static_cast<std::int64_t>(list.tiles.size())}));
-    if (!list.class_of.empty()) arguments.push_back(table(list.class_of.data(), {request.batch, request.heads}));
+  const auto* list = plan ? std::get_if<mask::TileList>(&plan->passes[0].sources[0].schedule) : nullptr;
+  if (list) {
+    arguments.push_back(table(list->rows.data(), {static_cast<std::int64_t>(list->rows.size()) / 3, 3}));
+    arguments.push_back(table(list->tiles.data(), {static_cast<std::int64_t>(list->tiles.size())}));
+    if (!list->class_of.empty()) arguments.push_back(table(list->class_of.data(), {request.batch, request.heads}));
   }
   ir::interpret(kernel, ir::bind(kernel, arguments), {.threads = 2, .traced_tile = 64});
   return {o.values(), lse.values(), o.guards_intact() && lse.guards_intact()};

@@ -172,25 +172,31 @@ TEST_CASE("a launch of spans is not reused for scalars that carry sums past i32"
   }
 }
 
-TEST_CASE("of parts that are merged, no kernel writes what it reads") {
+TEST_CASE("parts are merged by one kernel, many of them by groups, and no kernel writes what it reads") {
   std::vector<std::unique_ptr<DeviceTensor>> memory;
-  const auto part = [&]() -> Partial {
-    memory.push_back(std::make_unique<DeviceTensor>(bf16, std::vector<std::int64_t>{1, 2, 40, 64}));
+  const auto part = [&](DType dtype) -> Partial {
+    memory.push_back(std::make_unique<DeviceTensor>(dtype, std::vector<std::int64_t>{1, 2, 40, 64}));
     memory.push_back(std::make_unique<DeviceTensor>(f32, std::vector<std::int64_t>{1, 2, 40}));
     return {memory[memory.size() - 2]->view, memory.back()->view};
   };
-  for (std::size_t parts : {2, 3, 4, 5}) {
+  const auto first_read = [&](std::size_t launch) {
+    return reinterpret_cast<void*>(runtime::test::state().launches[launch].first_parameter);
+  };
+  struct Merged {
+    std::size_t parts, launches;
+  };
+  for (const auto& [parts, kernels] : {Merged{2, 1}, {3, 1}, {8, 1}, {9, 3}, {16, 3}, {17, 4}, {65, 9 + 2 + 1}}) {
     CAPTURE(parts);
     std::vector<Partial> given;
-    for (std::size_t i = 0; i < parts; ++i) given.push_back(part());
+    for (std::size_t i = 0; i < parts; ++i) given.push_back(part(bf16));
     const std::size_t before = launches();
-    const Partial out = part();
+    const Partial out = part(bf16);
     merge(given, out);
-    REQUIRE(launches() == before + parts - 1);
-    const auto first_read = [&](std::size_t launch) {
-      return reinterpret_cast<void*>(runtime::test::state().launches[launch].first_parameter);
-    };
+    REQUIRE(launches() == before + kernels);
     CHECK(first_read(before) == given[0].o.data);
     CHECK(first_read(launches() - 1) != out.o.data);
   }
+  const Partial running = part(f32), arrived = part(bf16), next = part(f32);
+  merge({arrived, running}, next);
+  CHECK(first_read(launches() - 1) == running.o.data);  // the kernel has its f32 parts first
 }

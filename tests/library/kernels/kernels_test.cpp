@@ -160,13 +160,17 @@ TEST_CASE("merge") {
     passes::Tiling tiling;
     tiling.tiles = {{ir::Axis::named("Query"), 16}};
     tiling.whole = {{ir::Axis::named("Value"), dim}};
-    const auto add = [&](const char* name, Traced traced) {
+    const auto add = [&](const std::string& name, Traced traced) {
       const auto program = library::plannable(std::move(traced), tiling);
       shop.order(fmt::format("{} d{}", name, dim), library::make_planned(program, {}), false);
     };
-    add("f16", merge_program.trace<f16>());
-    add("bf16", merge_program.trace<bf16>());
-    add("f32", merge_program.trace<f32>());
+    for (int count : {2, 3, kMergedAtOnce}) {
+      add(fmt::format("{} of f16", count), merge_program.trace<f16, f16>(count, 0));
+      add(fmt::format("{} of bf16", count), merge_program.trace<bf16, bf16>(count, 0));
+      add(fmt::format("{} of f32", count), merge_program.trace<f32, f32>(count, 0));
+      add(fmt::format("{} of bf16 and f32", count), merge_program.trace<bf16, f32>(count, 1));
+    }
   }
-  for (const Kernel& kernel : shop.work()) check_kernel(kernel, kernel.names.ends_with("d64") ? 56 : 96);
+  // Of 128 threads a block: eight and four blocks a multiprocessor, to have enough loads in flight.
+  for (const Kernel& kernel : shop.work()) check_kernel(kernel, kernel.names.ends_with("d64") ? 64 : 128);
 }

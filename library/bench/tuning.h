@@ -1,0 +1,34 @@
+// Tuning: the time of one attention call under every tile and schedule that the compiler accepts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <tessera/library/attention_options.h>
+#include <tessera/library/tune_choice.h>
+#include <tessera/runtime/device.h>
+
+namespace tessera::bench {
+
+struct Trial {
+  library::TuneChoice choice;
+  double ms = 0;
+  std::string refusal;  // of the compiler; then it has no time
+};
+
+struct Tuning {
+  std::vector<Trial> trials;  // the default first
+  std::size_t winner = 0;
+
+  const Trial& best() const { return trials[winner]; }
+  const Trial& standard() const { return trials[0]; }
+};
+
+// Measures all, then the fastest few and the default again, by turns. UserError when the default itself is refused.
+Tuning tune(const runtime::Device& device, const AttentionOptions& options, const AttentionShapes& shapes,
+            int launches);
+
+// The fastest that was not refused; the default unless it is beaten by what is more than noise.
+std::size_t winner_of(const std::vector<Trial>& trials);
+
+}  // namespace tessera::bench

@@ -1,3 +1,0 @@
-find_package(nlohmann_json REQUIRED)
-add_executable(forward_bench perf/forward_bench.cpp)
-target_link_libraries(forward_bench PRIVATE tessera_library tessera_options nlohmann_json::nlohmann_json)
