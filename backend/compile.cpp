@@ -10,6 +10,7 @@
 #include <tessera/backend/passes/place_barriers.h>
 #include <tessera/backend/passes/place_memory.h>
 #include <tessera/backend/passes/split_roles.h>
+#include <tessera/backend/passes/split_sums.h>
 #include <tessera/backend/passes/take_programs.h>
 #include <tessera/dsl/ir/print.h>
 #include <tessera/dsl/ir/verify.h>
@@ -52,6 +53,7 @@ class Pipeline {
 void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
   const LayoutRule rule(p.kernel_);
   p.run("assign_layouts", [&](const ir::Kernel& k) { return assign_layouts(k, rule); });
+  p.run("split_sums", [&](const ir::Kernel& k) { return split_sums(k, rule); });
   p.run("hoist_loads", [&](const ir::Kernel& k) { return hoist_loads(k); });
   if (schedule.persistent) p.run("take_programs", [&](const ir::Kernel& k) { return take_programs(k); });
   p.run("place_memory", [&](const ir::Kernel& k) { return place_memory(k); });

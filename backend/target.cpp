@@ -10,10 +10,11 @@ namespace {
 constexpr int kGroupThreads = 128;
 }
 
-RegisterBudget register_budget(const Target& target, int computing) {
+RegisterBudget register_budget(const Target& target, int computing, int to_copy) {
   const int groups = 1 + computing;  // all figures: registers of one thread of each warpgroup
   const int pool = groups * entry_registers(target, groups * kGroupThreads);
-  const int share = (pool - target.copy_registers) / computing / target.register_step * target.register_step;
+  const int share =
+      (pool - std::max(target.copy_registers, to_copy)) / computing / target.register_step * target.register_step;
   RegisterBudget budget;
   budget.computing = std::min(share, target.thread_registers);
   budget.copying = std::min(pool - computing * budget.computing, target.thread_registers);

@@ -19,7 +19,7 @@ struct Target {
   bool supported = false;               // code can be generated; the others are rows that say what is missing
   int thread_registers = 256;           // one thread's limit
   int register_step = 8;                // registers are given to threads in multiples of it
-  int copy_registers = 32;              // what a thread that only issues copies gets along with
+  int copy_registers = 24;              // what a thread that only issues copies needs at least
 };
 
 // Registers of each thread of a block when it starts: an equal share, of which roles may then trade.
@@ -28,12 +28,12 @@ inline int entry_registers(const Target& target, int threads) {
   return share < target.thread_registers ? share : target.thread_registers;
 }
 
-// Registers a thread after that trade, for one warpgroup that copies and `computing` others. What they hold together
-// never exceeds what the block started with: setmaxnreg would wait for the rest for ever.
+// Registers a thread after that trade, for one warpgroup that copies, which needs so many, and `computing` others. What
+// they hold together never exceeds what the block started with: setmaxnreg would wait for the rest for ever.
 struct RegisterBudget {
   int copying = 0, computing = 0;
 };
-RegisterBudget register_budget(const Target& target, int computing);
+RegisterBudget register_budget(const Target& target, int computing, int to_copy = 0);
 
 const std::vector<Target>& targets();
 // UserError that lists the supported names.

@@ -15,21 +15,22 @@ using json = nlohmann::ordered_json;
 // All fields of a schedule by their names. One that is added to it does not compile until it is listed here.
 template <class S, class Visit>
 void each_field(S& schedule, Visit visit) {
-  auto& [warpgroups, stages, overlap] = schedule;
+  auto& [warpgroups, stages, persistent, overlap, skip_ones] = schedule;
   visit("warpgroups", warpgroups);
   visit("stages", stages);
+  visit("persistent", persistent);
   visit("overlap", overlap);
+  visit("skip_ones", skip_ones);
 }
 
 std::vector<backend::Schedule> schedules() {
   std::vector<backend::Schedule> all;
-  for (const int stages : {2, 3, 4}) {
-    for (const bool overlap : {true, false}) {
-      backend::Schedule schedule;
-      schedule.stages = stages;
-      schedule.overlap = overlap;
-      all.push_back(schedule);
+  for (const int stages : {2, 3}) {
+    for (const bool skip_ones : {true, false}) {
+      for (const bool persistent : {true, false})
+        all.push_back({.stages = stages, .persistent = persistent, .overlap = true, .skip_ones = skip_ones});
     }
+    all.push_back({.stages = stages, .overlap = false});
   }
   return all;
 }

@@ -75,6 +75,7 @@ void Emitter::emit(const Op& op) {
     case OpCode::length:
     case OpCode::scalar:
     case OpCode::group_id: return emit_leaf(*this, op);
+    case OpCode::partial_sum: return emit_partial_sum(*this, op);
     case OpCode::broadcast: return emit_broadcast(*this, op);
     case OpCode::convert: return emit_convert(*this, op);
     case OpCode::reduce_max:

@@ -137,6 +137,26 @@ void emit_reduce(Emitter& e, const Op& op) {
   e.bind(op.results[0], make(e, to, [&](int r) { return values[r]; }));
 }
 
+// Where the axis's places modulo the result's extent are those of the result in the same thread.
+void emit_partial_sum(Emitter& e, const Op& op) {
+  const Type &from = e.type(op.operands[0]), &to = e.type(op.results[0]);
+  if (!same_threads(from, to)) throw InternalError("a partial sum that crosses threads: " + to_string(from));
+  const Bound& tile = e[op.operands[0]];
+  std::vector<Values> members(static_cast<std::size_t>(registers_of(to)));
+  for (int r = 0; r < registers_of(from); ++r) {
+    std::vector<ir::Coordinate> at;
+    for (const ir::Dim& d : to.dims) {
+      const int place = from.layout->part_at(d.axis, Part::reg, r);
+      at.push_back({d.axis, d.axis == op.axis ? place % d.extent : place});
+    }
+    const int member = to.layout->register_of(at);
+    if (member < 0) throw InternalError("a partial sum lacks a register of its result: " + to_string(to));
+    members[static_cast<std::size_t>(member)].push_back(element(e, tile, from, r));
+  }
+  const Reduction add{e, OpCode::add, from.dtype};
+  e.bind(op.results[0], make(e, to, [&](int r) { return combine(add, members[static_cast<std::size_t>(r)]); }));
+}
+
 void emit_broadcast(Emitter& e, const Op& op) {
   const Type &from = e.type(op.operands[0]), &to = e.type(op.results[0]);
   const Bound source = e[op.operands[0]];

@@ -8,6 +8,7 @@ namespace tessera::backend {
 void emit_leaf(Emitter& e, const ir::Op& op);  // constant, iota, program_id, length, scalar, group_id
 void emit_elementwise(Emitter& e, const ir::Op& op);
 void emit_reduce(Emitter& e, const ir::Op& op);
+void emit_partial_sum(Emitter& e, const ir::Op& op);
 void emit_broadcast(Emitter& e, const ir::Op& op);
 void emit_convert(Emitter& e, const ir::Op& op);
 void emit_load(Emitter& e, const ir::Op& op);

@@ -1,4 +1,5 @@
-// Takes stages from the deepest rings until everything a block keeps in shared memory fits.
+// Takes stages from rings until everything a block keeps in shared memory fits: first from those that loops do not go
+// through, which only lead from one program to the next, then from the deepest.
 //
 //   before  %k_ring = alloc : shared<bf16[Key:128, Depth:256] x3>    after  %k_ring = alloc : shared<bf16[...] x1>
 //           %k_full = alloc : barrier<1 x3>                                 %k_full = alloc : barrier<1 x1>

@@ -58,23 +58,24 @@ bool find_group(const Block& body, Chain& chain) {
   return false;
 }
 
-// A predicate on each element marks the loop over partial tiles: few trips, and registers that the operand would need.
-bool has_predicate(const Block& body, const Graph& graph) {
+// A predicate along the contracted axis marks the loop over partial tiles: few trips, and registers that the operand
+// would need.
+bool has_predicate(const Block& body, Axis axis, const Graph& graph) {
   for (const Op& op : body.ops)
     for (Value v : op.results)
-      if (graph.type(v).dtype == DType::i1 && graph.type(v).dims.size() > 1) return true;
+      if (graph.type(v).dtype == DType::i1 && graph.type(v).has(axis)) return true;
   return false;
 }
 
 std::optional<Chain> find_chain(const Op& loop, const Graph& graph) {
   const Block& body = loop.regions[0];
-  if (has_predicate(body, graph)) return {};
   Chain chain{};
   for (const Op& op : body.ops) {
     if (op.code == OpCode::mma) chain.product = &op;
     if (op.code == OpCode::mma_wait && chain.first_wait == nullptr) chain.first_wait = &op;
   }
   if (chain.product == nullptr || chain.product->operands.size() != 3 || !find_group(body, chain)) return {};
+  if (has_predicate(body, chain.product->axis, graph)) return {};
   if (chain.first_wait == chain.done || chain.first_wait->index != 0) return {};
 
   const Value left = chain.product->operands[0], right = chain.product->operands[1];

@@ -13,8 +13,8 @@ using namespace ir;
 
 namespace {
 
-// How often each block loads into a ring: by the block's number in program order. Rings of equal uses are in step.
-using Uses = std::map<int, int>;
+// How often each block loads into a ring. Rings of equal uses are in step.
+using Uses = std::map<const Block*, int>;
 
 struct Ring {
   int param = -1;
@@ -47,9 +47,8 @@ class PlaceMemory {
   Ring& ring(const Op& load) { return rings_[static_cast<std::size_t>(ring_of_.at(load.results[0].id))]; }
 
   void count_uses(const Block& block) {
-    const int number = blocks_++;
     for (const Op& op : block.ops) {
-      if (is_shared_load(op, from_)) ++ring(op).uses[number];
+      if (is_shared_load(op, from_)) ++ring(op).uses[&block];
       for (const Block& region : op.regions) count_uses(region);
     }
   }
@@ -114,11 +113,14 @@ class PlaceMemory {
   // Control flow, with the tickets of the rings that it uses added to what it carries.
   void region(const Op& op, Builder& b) {
     std::vector<std::vector<Ring*>> used;  // those in step together
+    std::vector<Ring*> once;               // a program: their ticket is the turn
     walk(op.regions[0], [&](const Op& inner) {
       if (!is_shared_load(inner, from_)) return;
       Ring* r = &ring(inner);
       const auto in_step = std::find_if(used.begin(), used.end(), [&](const auto& s) { return s[0]->uses == r->uses; });
-      if (in_step == used.end())
+      if (op.code == OpCode::programs && r->uses == Uses{{&op.regions[0], 1}})
+        once.push_back(r);
+      else if (in_step == used.end())
         used.push_back({r});
       else if (std::find(in_step->begin(), in_step->end(), r) == in_step->end())
         in_step->push_back(r);
@@ -144,6 +146,7 @@ class PlaceMemory {
     const auto emit_body = [&](Builder& inner, std::span<const Value> args) {
       for (std::size_t i = 0; i < body.args.size(); ++i) rewriter_.map(body.args[i], args[i]);
       set_tickets(args.subspan(own + op.results.size()));
+      for (Ring* r : once) r->ticket = args[0];
       for (std::size_t i = 0; i + 1 < body.ops.size(); ++i) rewriter_.op(body.ops[i], inner);
       std::vector<Value> yields = rewriter_[body.ops.back().operands];
       for (const std::vector<Ring*>& step : used) yields.push_back(step[0]->ticket);
@@ -161,7 +164,6 @@ class PlaceMemory {
   Kernel to_;
   std::unordered_map<std::uint32_t, int> ring_of_;  // by the id of a load's result
   std::vector<Ring> rings_;
-  int blocks_ = 0;
   Rewriter rewriter_;
 };
 

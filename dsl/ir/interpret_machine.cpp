@@ -115,6 +115,7 @@ void Machine::compute(const Op& op) {
     case OpCode::dot:
       return set(result, dot(tile(op, 0), tile(op, 1), op.axis, op.operands.size() == 3 ? &tile(op, 2) : nullptr));
     case OpCode::apply: return set(result, apply(op));
+    case OpCode::partial_sum: return set(result, partial_sum(tile(op, 0), op.axis, dims_of(graph_.type(result))));
     default: return set(result, reduce(op.code, tile(op, 0), op.axis));
   }
 }

@@ -146,6 +146,21 @@ Tile reduce(OpCode code, const Tile& a, Axis axis) {
   }
 }
 
+Tile partial_sum(const Tile& a, Axis axis, const std::vector<Dim>& dims) {
+  const auto at = std::find_if(dims.begin(), dims.end(), [&](const Dim& d) { return d.axis == axis; });
+  ensure(at != dims.end() && a.holds_floats(), "partial sums are of floats, along an axis of theirs");
+  std::vector<Dim> order = without(dims, axis);
+  const std::int64_t rows = product(order), parts = at->extent, n = a.find(axis)->extent;
+  order.push_back({axis, static_cast<int>(n)});
+  const Tile x = a.packed(order);
+  order.back() = *at;
+  Tile out(DType::f32, order);
+  std::fill_n(out.data<float>(), rows * parts, 0.0f);
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t i = 0; i < n; ++i) out.data<float>()[r * parts + i % parts] += x.data<float>()[r * n + i];
+  return out.packed(dims);
+}
+
 Tile dot(const Tile& a, const Tile& b, Axis axis, const Tile* c) {
   const Dim *inner = a.find(axis), *other = b.find(axis);
   ensure(inner && other && inner->extent == other->extent, "dot contracts an axis its operands do not share");

@@ -291,6 +291,15 @@ std::string tile_rule(const Surroundings& in, const Op& op) {
       if (op.code == OpCode::convert) fits = fits && a.dims.size() == result.dims.size();
       return fits ? "" : fmt::format("{} does not become {}", to_string(a), to_string(result));
     }
+    case OpCode::partial_sum: {
+      const Type& a = in.operand(op, 0);
+      bool fits = a.kind == TypeKind::tile && a.dtype == DType::f32 && result.dtype == a.dtype && a.has(op.axis) &&
+                  result.has(op.axis) && result.dims.size() == a.dims.size();
+      for (const Dim& d : a.dims)
+        fits = fits && result.has(d.axis) &&
+               (d.axis == op.axis ? d.extent % result.extent(d.axis) == 0 : d.extent == result.extent(d.axis));
+      return fits ? "" : fmt::format("{} does not become {}", to_string(a), to_string(result));
+    }
     case OpCode::dot:
       for (Value v : op.operands) {
         if (in.type(v).kind != TypeKind::tile) return fmt::format("takes tiles, not {}", to_string(in.type(v)));

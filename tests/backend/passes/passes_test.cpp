@@ -179,7 +179,9 @@ TEST_CASE("registers: what roles hold together never exceeds what the block star
     CHECK(budget.copying >= 24);
     CHECK(budget.computing % 8 == 0);
   }
-  CHECK(register_budget(test::hopper(), 2).computing == 232);
+  CHECK(register_budget(test::hopper(), 2).computing == 240);
   CHECK(register_budget(test::hopper(), 3).computing == 160);
+  CHECK(register_budget(test::hopper(), 2, 32).computing == 232);
+  CHECK(register_budget(test::hopper(), 3, 40).computing == 152);
   CHECK(register_budget(test::hopper(), 4).computing == 112);  // not the 120 that 65536 registers suggest
 }
