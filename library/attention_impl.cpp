@@ -45,9 +45,10 @@ Attention::Impl::Impl(AttentionOptions given, SourceLoc loc) : options_(resolve(
   check_tile("query_tile", options_.query_tile, 64, 192, loc);
   check_tile("key_tile", options_.key_tile, 16, 256, loc);
   target_ = &choose_target(options_.target, default_device(), loc);
-  tile_ = backend::default_tile(options_.head_dim, options_.value_dim, *target_);
-  if (options_.query_tile != 0) tile_.query = options_.query_tile;
-  if (options_.key_tile != 0) tile_.key = options_.key_tile;
+  TuneChoice choice{backend::default_tile(options_.head_dim, options_.value_dim, *target_), options_.schedule};
+  if (options_.query_tile != 0) choice.tile.query = options_.query_tile;
+  if (options_.key_tile != 0) choice.tile.key = options_.key_tile;
+  tuned_.emplace(options_, choice, default_device());
   traced(false, false);  // what is wrong with the mask or the scores is said now
 }
 
@@ -62,11 +63,14 @@ std::shared_ptr<const TracedProgram> Attention::Impl::traced(bool lse, bool boun
                      [&] { return std::make_shared<const TracedProgram>(trace_attention(options_, lse, bounded)); });
 }
 
-std::shared_ptr<const PlanInput> Attention::Impl::input_of(const AttentionShapes& shapes,
-                                                           const AttentionCall* call) const {
+Tuned::Answer Attention::Impl::tuned(const AttentionShapes& shapes) {
+  return tuned_->at(shapes, [&]() -> const TracedProgram& { return *traced(shapes.lse, shapes.key_lengths); });
+}
+
+std::shared_ptr<const PlanInput> Attention::Impl::input_of(const AttentionShapes& shapes, const AttentionCall* call) {
   auto input = std::make_shared<PlanInput>();
   input->shapes = shapes;
-  input->tile = tile_;
+  input->tile = tuned(shapes).choice.tile;
   if (call) input->scalars = call->params;
   if (call && shapes.key_lengths && call->key_lengths.memory == Memory::host) {
     auto lengths = static_cast<const std::int32_t*>(call->key_lengths.data);
@@ -131,13 +135,13 @@ int Attention::Impl::compiles() const {
   return compiles_;
 }
 
-BuildRequest Attention::Impl::build_request(const Planned& planned) const {
-  return request_to_build(planned, *target_, options_.schedule);
+BuildRequest Attention::Impl::build_request(const Planned& planned) {
+  return request_to_build(planned, *target_, tuned(planned.input.shapes).choice.schedule);
 }
 
 std::shared_ptr<const Attention::Impl::Kernel> Attention::Impl::build(const Planned& planned) {
-  return kernels_.get(planned.text, [&] {
-    BuildRequest request = build_request(planned);
+  BuildRequest request = build_request(planned);
+  return kernels_.get(planned.text + to_string(request.schedule), [&] {
     BuildResult result = library::build(request);
     if (result.origin != Origin::memory) {
       std::lock_guard lock(mutex_);
@@ -282,6 +286,7 @@ Explanation Attention::Impl::explanation() {
   if (!at.device && !default_device()) e.notes.push_back("no GPU: " + why_no_device());
   if (const std::string& why = assembler().why_driver(); !why.empty())
     e.notes.push_back("the driver assembles: " + why);
+  if (const std::string note = tuned(shapes).note; !note.empty()) e.notes.push_back(note);
   if (const std::string warning = kernel_cache().warning(); !warning.empty()) e.notes.push_back(warning);
   return e;
 }

@@ -20,6 +20,7 @@
 #include <tessera/library/explain.h>
 #include <tessera/library/made_once.h>
 #include <tessera/library/planned.h>
+#include <tessera/library/tuned.h>
 
 namespace tessera {
 
@@ -57,11 +58,12 @@ struct Attention::Impl {
   std::shared_ptr<const library::Planned> planned(const std::shared_ptr<const library::PlanInput>& input,
                                                   const runtime::Device* device);
   std::shared_ptr<const library::Planned> find_or_make_plan(const std::shared_ptr<const library::PlanInput>& input);
-  std::shared_ptr<const library::PlanInput> input_of(const AttentionShapes& shapes, const AttentionCall* call) const;
+  std::shared_ptr<const library::PlanInput> input_of(const AttentionShapes& shapes, const AttentionCall* call);
+  library::Tuned::Answer tuned(const AttentionShapes& shapes);  // tile and schedule: the user's, tuned, or the default
   void check_tables(const AttentionShapes& shapes, const AttentionCall* call, SourceLoc loc) const;
   std::vector<const mask::Pointwise*> functions() const;
   std::shared_ptr<const Kernel> build(const library::Planned& planned);
-  library::BuildRequest build_request(const library::Planned& planned) const;
+  library::BuildRequest build_request(const library::Planned& planned);
   Last last() const;  // UserError before anything was prepared or called
 
   void run_on_host(const AttentionCall& call, SourceLoc loc);
@@ -75,9 +77,9 @@ struct Attention::Impl {
 
   AttentionOptions options_;  // with everything filled in
   const backend::Target* target_;
-  backend::TileShape tile_;
+  std::optional<library::Tuned> tuned_;
   library::MadeOnce<std::pair<bool, bool>, std::shared_ptr<const library::TracedProgram>> traced_;  // by lse, bounded
-  library::MadeOnce<std::string, std::shared_ptr<const Kernel>> kernels_;  // by the tiled kernel's text
+  library::MadeOnce<std::string, std::shared_ptr<const Kernel>> kernels_;  // by text and schedule
   library::TableStore tables_;
 
   mutable std::mutex mutex_;                                      // of what follows

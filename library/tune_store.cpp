@@ -7,6 +7,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -51,9 +52,10 @@ std::string mismatch(const json& entry, const TuneKey& key, const std::string& c
   return "";
 }
 
-bool replace_file(const std::string& path, const std::string& content) {
-  const std::string temporary = fmt::format("{}.{}", path, getpid());
-  runtime::FileHandle file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+// The cache's own sweep removes what a killed writer leaves under this kind of name.
+bool replace_file(const std::string& directory, const std::string& path, const std::string& content) {
+  std::string temporary = directory + "/.writing-tuning-XXXXXX";
+  runtime::FileHandle file(mkostemp(temporary.data(), O_CLOEXEC));
   if (!file) return false;
   if (file.write_all(content) && file.close() && rename(temporary.c_str(), path.c_str()) == 0) return true;
   const int cause = errno;
@@ -107,16 +109,16 @@ std::string TuneStore::save(const TuneKey& key, const TuneChoice& choice, double
     throw UserError({}, "there is no cache directory to keep the result in",
                     "set TESSERA_CACHE_DIR, XDG_CACHE_HOME or HOME");
   }
-  json entry = {{"tuning", kFormat},         {"device", key.device},        {"shapes", key.shapes},
-                {"head_dim", key.head_dim},  {"value_dim", key.value_dim},  {"ms", ms},
-                {"key", key.hash().hex()},   {"compiler", compiler_}};
+  json entry = {{"tuning", kFormat},        {"device", key.device},       {"shapes", key.shapes},
+                {"head_dim", key.head_dim}, {"value_dim", key.value_dim}, {"ms", ms},
+                {"key", key.hash().hex()},  {"compiler", compiler_}};
   entry.update(to_json(choice));
   entry["check"] = checksum(entry);
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   errno = error.value();
   const std::string name = path(key);
-  if (error || !replace_file(name, entry.dump(1) + "\n")) {
+  if (error || !replace_file(directory_, name, entry.dump(1) + "\n")) {
     throw UserError({}, fmt::format("the result cannot be kept in {}: {}", name, std::strerror(errno)),
                     "make the folder writable, free space there, or set TESSERA_CACHE_DIR");
   }

@@ -1,5 +1,5 @@
-// What was measured to be best, kept on disk beside the compiled kernels: one small file of JSON for each kernel, device
-// and class of shapes, written under a name of its own and renamed into place.
+// What was measured to be best, kept on disk beside the compiled kernels: one small file of JSON for each kernel,
+// device and class of shapes, written under a name of its own and renamed into place.
 //
 // Only `tessera tune` writes here. An Attention whose tile and schedule are left open reads it (library/tuned.h). What
 // is damaged, of another format, of another kernel, or measured with another build of the compiler is not used, and

@@ -61,7 +61,7 @@ double LaunchTimer::sustained_ms(const Launch& launch, double single_ms) const {
   for (int i = 0; i < count; ++i) launch();
   end_.record(stream_.get());
   end_.synchronize();
-  return end_.milliseconds_since(begin_) / count;
+  return double{end_.milliseconds_since(begin_)} / count;
 }
 
 }  // namespace tessera::bench

@@ -1,6 +1,6 @@
 // The masks that attention is measured under. Each is a Mask of the library's language and, beside it, what others need
-// to build the same one: its kind and its numbers as data. How many pairs are live is counted in closed form, apart from
-// the Mask, so that a figure of useful work does not rest on what it measures.
+// to build the same one: its kind and its numbers as data. How many pairs are live is counted in closed form, apart
+// from the Mask, so that a figure of useful work does not rest on what it measures.
 #pragma once
 
 #include <cstdint>

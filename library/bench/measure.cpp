@@ -73,7 +73,8 @@ std::vector<Row> measure_all(const runtime::Device& device, const std::vector<Wo
     if (row.measured && dense) {
       const Row& reference = measured(*dense);
       if (reference.measured)
-        row.bound_ms = tile_bound_ms(row.measured->tiles, reference.measured->tiles, reference.measured->single.median_ms);
+        row.bound_ms =
+            tile_bound_ms(row.measured->tiles, reference.measured->tiles, reference.measured->single.median_ms);
     }
     result.push_back(std::move(row));
   }

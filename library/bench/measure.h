@@ -20,7 +20,7 @@ struct Measured {
 struct Row {
   Workload workload;
   std::optional<Measured> measured;
-  std::string failure;              // why it is not measured
+  std::string failure;             // why it is not measured
   std::optional<double> bound_ms;  // tile_bound_ms; none where nothing dense of the same dims was measured
 };
 

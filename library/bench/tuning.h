@@ -13,7 +13,8 @@ namespace tessera::bench {
 struct Trial {
   library::TuneChoice choice;
   double ms = 0;
-  std::string refusal;  // of the compiler; then it has no time
+  std::string refusal{};  // of the compiler, or the choice that gave the same kernel; then it has no time
+  bool is_final = false;  // measured again beside the default
 };
 
 struct Tuning {
@@ -24,11 +25,12 @@ struct Tuning {
   const Trial& standard() const { return trials[0]; }
 };
 
-// Measures all, then the fastest few and the default again, by turns. UserError when the default itself is refused.
+// Compiles all choices, on all cores, and measures them; then the fastest few and the first, which is the default,
+// again by turns. UserError when the default itself is refused, as the compiler says it.
 Tuning tune(const runtime::Device& device, const AttentionOptions& options, const AttentionShapes& shapes,
-            int launches);
+            const std::vector<library::TuneChoice>& choices, int launches);
 
-// The fastest that was not refused; the default unless it is beaten by what is more than noise.
+// The fastest of the finals; the default unless it is beaten by more than noise.
 std::size_t winner_of(const std::vector<Trial>& trials);
 
 }  // namespace tessera::bench

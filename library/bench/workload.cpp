@@ -18,9 +18,7 @@ double Workload::flops() const {
   return 2 * static_cast<double>(batch * heads) * pairs * (head_dim + value_dim);
 }
 
-std::int64_t Workload::bytes() const {
-  return 2 * batch * tokens * (heads + kv_heads) * (head_dim + value_dim);
-}
+std::int64_t Workload::bytes() const { return 2 * batch * tokens * (heads + kv_heads) * (head_dim + value_dim); }
 
 AttentionOptions Workload::options() const {
   AttentionOptions options;
@@ -67,8 +65,8 @@ const Workload* dense_of(const Workload& workload, const std::vector<Workload>& 
 nlohmann::ordered_json description(const Workload& workload) {
   nlohmann::ordered_json mask = {{"kind", workload.mask.kind}};
   mask.update(workload.mask.parameters);
-  return {{"workload", workload.name},       {"batch", workload.batch},     {"heads", workload.heads},
-          {"kv_heads", workload.kv_heads},   {"tokens", workload.tokens},   {"head_dim", workload.head_dim},
+  return {{"workload", workload.name},       {"batch", workload.batch},       {"heads", workload.heads},
+          {"kv_heads", workload.kv_heads},   {"tokens", workload.tokens},     {"head_dim", workload.head_dim},
           {"value_dim", workload.value_dim}, {"density", workload.density()}, {"mask", std::move(mask)}};
 }
 

@@ -17,8 +17,8 @@ struct Workload {
   int head_dim, value_dim;
   MaskCase mask;
 
-  double density() const;  // live pairs of all pairs
-  double flops() const;    // of both products, over live pairs
+  double density() const;      // live pairs of all pairs
+  double flops() const;        // of both products, over live pairs
   std::int64_t bytes() const;  // of q, k, v and o
   bool dense() const { return mask.kind == "full"; }
 

@@ -10,7 +10,8 @@
 namespace tessera::cli {
 
 struct Arguments {
-  std::string command;  // "inspect", "explain", "run", "tune", "bench", "patterns", "version"; empty: help was asked for, and given
+  std::string command;  // "inspect", "explain", "run", "tune", "bench", "patterns", "version"; empty: help was asked
+                        // for, and given
   std::string pattern;
   std::map<std::string, std::string> parameters;  // of the pattern
 

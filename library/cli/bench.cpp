@@ -12,8 +12,7 @@ namespace tessera::cli {
 std::string bench(const Arguments& arguments) {
   const std::vector<bench::Workload> everything = bench::suite(arguments.suite);
   const std::vector<bench::Workload> chosen = bench::only(everything, parts_of(arguments.only));
-  if (arguments.list)
-    return arguments.json ? bench::list_json(chosen).dump() + "\n" : bench::list_text(chosen);
+  if (arguments.list) return arguments.json ? bench::list_json(chosen).dump() + "\n" : bench::list_text(chosen);
 
   const runtime::Device& device = device_to_measure_on();
   std::ofstream file;

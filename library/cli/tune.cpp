@@ -8,6 +8,7 @@
 #include <tessera/library/check_call.h>
 #include <tessera/library/cli/commands.h>
 #include <tessera/library/cli/measuring.h>
+#include <tessera/library/devices.h>
 #include <tessera/library/planned.h>
 #include <tessera/library/tune_store.h>
 
@@ -17,12 +18,12 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string store(const Arguments& arguments, const runtime::Device& device, const bench::Tuning& tuning) {
-  const AttentionOptions options = library::resolve(arguments.options(), SourceLoc{});
-  const AttentionShapes shapes = library::check_shapes(arguments.shapes(), SourceLoc{});
+// Returns where it is kept.
+std::string keep(const bench::Trial& best, const runtime::Device& device, const AttentionOptions& options,
+                 const AttentionShapes& shapes) {
   const auto program = library::trace_attention(options, shapes.lse, shapes.key_lengths);
   const library::TuneKey key = library::tune_key(device.info().name, program, options, shapes);
-  return library::TuneStore::from_environment().save(key, tuning.best().choice, tuning.best().ms);
+  return library::TuneStore::from_environment().save(key, best.choice, best.ms);
 }
 
 json trial_json(const bench::Trial& trial) {
@@ -34,8 +35,9 @@ json trial_json(const bench::Trial& trial) {
 
 std::string as_json(const Arguments& arguments, const runtime::Device& device, const bench::Tuning& tuning,
                     const std::string& kept) {
-  json result = {{"device", device.info().name}, {"pattern", arguments.pattern}, {"parameters", arguments.parameters},
-                 {"default", trial_json(tuning.standard())}, {"best", trial_json(tuning.best())}, {"kept", kept}};
+  json result = {{"device", device.info().name},       {"pattern", arguments.pattern},
+                 {"parameters", arguments.parameters}, {"default", trial_json(tuning.standard())},
+                 {"best", trial_json(tuning.best())},  {"kept", kept}};
   result["trials"] = json::array();
   for (const bench::Trial& trial : tuning.trials) result["trials"].push_back(trial_json(trial));
   return result.dump(2) + "\n";
@@ -60,10 +62,13 @@ std::string as_text(const runtime::Device& device, const bench::Tuning& tuning, 
 }  // namespace
 
 std::string tune(const Arguments& arguments) {
+  const AttentionOptions options = library::resolve(arguments.options(), SourceLoc{});
+  const AttentionShapes shapes = library::check_shapes(arguments.shapes(), SourceLoc{});
   const runtime::Device& device = device_to_measure_on();
-  const bench::Tuning tuning =
-      bench::tune(device, arguments.options(), arguments.shapes(), static_cast<int>(arguments.repeat));
-  const std::string kept = store(arguments, device, tuning);
+  const backend::Target& target = library::choose_target(options.target, &device, SourceLoc{});
+  const auto choices = library::tune_choices(options.head_dim, options.value_dim, target);
+  const bench::Tuning tuning = bench::tune(device, options, shapes, choices, arguments.repeat);
+  const std::string kept = keep(tuning.best(), device, options, shapes);
   return arguments.json ? as_json(arguments, device, tuning, kept) : as_text(device, tuning, kept);
 }
 

@@ -34,13 +34,11 @@ std::string refusal(const std::string& arguments) {
 
 TEST_CASE("commands, patterns and options that there are not") {
   const std::string patterns = "full, causal, window, prefix, sinks, block-diagonal, documents";
-  CHECK(refusal("") == "error: no command is given; note: give one of explain, inspect, run, patterns");
-  CHECK(refusal("explan causal") ==
-        "error: there is no command 'explan'; note: did you mean explain? there are: explain, inspect, run, patterns; "
-        "see "
-        "tessera --help");
-  CHECK(refusal("help") ==
-        "error: there is no command 'help'; note: there are: explain, inspect, run, patterns; see tessera --help");
+  const std::string commands = "explain, inspect, run, tune, bench, patterns";
+  CHECK(refusal("") == "error: no command is given; note: give one of " + commands);
+  CHECK(refusal("explan causal") == "error: there is no command 'explan'; note: did you mean explain? there are: " +
+                                        commands + "; see tessera --help");
+  CHECK(refusal("help") == "error: there is no command 'help'; note: there are: " + commands + "; see tessera --help");
   CHECK(refusal("explain") == "error: explain needs a pattern; note: give one of " + patterns);
   CHECK(refusal("explain causl") ==
         "error: there is no pattern 'causl'; note: did you mean causal? there are: " + patterns);
@@ -55,7 +53,8 @@ TEST_CASE("commands, patterns and options that there are not") {
         "error: explain causal has no option '--left'; note: it is an option of window, sinks; see tessera explain "
         "--help");
   CHECK(refusal("run causal --heads=4 --input a --output b") ==
-        "error: run causal has no option '--heads'; note: it is an option of explain, inspect; see tessera run --help");
+        "error: run causal has no option '--heads'; note: it is an option of explain, inspect, tune; see tessera run "
+        "--help");
   CHECK(refusal("--heads 4 explain causal") ==
         "error: --heads stands before what it belongs to; note: give it after explain");
   CHECK(refusal("-x") == "error: tessera has no option '-x'; note: see tessera --help");
@@ -84,6 +83,23 @@ TEST_CASE("values that do not read, are missing, or are given twice") {
         "error: --stage is 'pxt'; note: did you mean ptx? it is one of traced, tiled, placed, llvm, ptx, sass");
   CHECK(refusal("run causal --device tpu --input a --output b") ==
         "error: --device is 'tpu'; note: did you mean cpu or gpu? it is one of auto, cpu, gpu");
+}
+
+TEST_CASE("what there is to measure, and where") {
+  const std::string no_device =
+      "error: there is no GPU to measure on: TESSERA_DEVICE=cpu; note: run this where there is one";
+  CHECK(refusal("bench") == no_device);
+  CHECK(refusal("tune window") == no_device);
+  CHECK(
+      refusal("tune") ==
+      "error: tune needs a pattern; note: give one of full, causal, window, prefix, sinks, block-diagonal, documents");
+  CHECK(refusal("tune prefix") == "error: pattern 'prefix' needs --length; note: keys of the prefix");
+  CHECK(refusal("bench causal") == "error: bench takes no 'causal'; note: leave it out");
+  CHECK(refusal("bench --suite all_of_it") == "error: --suite is 'all_of_it'; note: it is one of standard, quick, all");
+  CHECK(
+      refusal("bench --list --suite quick --only spiral,helix")
+          .starts_with("error: no workload of the suite has 'spiral' or 'helix' in its name; note: there are: dense_"));
+  CHECK(refusal("bench --repeat 0") == "error: --repeat is '0'; note: give a whole number from 1 to 2^31 - 1");
 }
 
 TEST_CASE("what the pattern and the library refuse") {

@@ -146,6 +146,17 @@ TEST_CASE("the default window of the command is one of 1024 keys, with sinks as 
   CHECK(tiles("sinks --count 0") == tiles("window"));
 }
 
+TEST_CASE("bench lists its workloads without a GPU") {
+  Folder folder;
+  const json quick = json::parse(tessera_command(folder, "bench --list --json --suite quick").text);
+  CHECK(quick.size() == 9);
+  CHECK(quick.at(0).at("workload") == "dense_n16k_d64");
+  CHECK(quick.at(0).at("mask").at("kind") == "full");
+  const std::string chosen = tessera_command(folder, "bench --list --only prefix,gqa").text;
+  CHECK(std::count(chosen.begin(), chosen.end(), '\n') == 2);
+  CHECK(chosen.find("prefix2k_n16k_d128          1 x 16 over 16 x 16384, d128, density 0.5078\n") != std::string::npos);
+}
+
 TEST_CASE("version, and help that says where options and exit codes are") {
   Folder folder;
   CHECK(tessera_command(folder, "--version").text == "tessera " TESSERA_VERSION "\n");
