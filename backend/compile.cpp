@@ -12,6 +12,7 @@
 #include <tessera/backend/passes/split_roles.h>
 #include <tessera/backend/passes/split_sums.h>
 #include <tessera/backend/passes/take_programs.h>
+#include <tessera/backend/passes/take_turns.h>
 #include <tessera/dsl/ir/print.h>
 #include <tessera/dsl/ir/verify.h>
 
@@ -61,6 +62,7 @@ void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
   p.run("split_roles", [&](const ir::Kernel& k) { return split_roles(k, rule, schedule, target); });
   if (schedule.overlap) p.run("overlap_products", [&](const ir::Kernel& k) { return overlap_products(k, schedule); });
   p.run("place_barriers", [&](const ir::Kernel& k) { return place_barriers(k); });
+  if (schedule.turns.value()) p.run("take_turns", [&](const ir::Kernel& k) { return take_turns(k); });
   p.run("fit_memory", [&](const ir::Kernel& k) { return fit_memory(k, target); });
   ir::check(p.kernel_, "fit_memory");
 }

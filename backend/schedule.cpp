@@ -10,6 +10,7 @@ namespace tessera::backend {
 namespace {
 
 constexpr int kGroupRows = 64, kMostGroups = 3, kMostStages = 8;
+constexpr int kNarrow = 64;          // columns of an accumulator
 constexpr int kOtherRegisters = 32;  // addresses, row statistics and what the assembler wants to itself
 
 // Registers a thread holds results of products in: half a tile's columns, the widest product of each pair of axes.
@@ -31,6 +32,17 @@ int accumulator_registers(const ir::Kernel& tiled, ir::Axis row) {
   return registers;
 }
 
+// Columns of the product that is accumulated over a loop: the one that another product feeds, or the only one.
+int widest_result(const ir::Kernel& tiled, ir::Axis row) {
+  int columns = 0;
+  ir::walk(tiled.entry, [&](const ir::Op& op) {
+    if (op.code != ir::OpCode::dot || op.operands.size() < 3) return;
+    for (const ir::Dim& d : tiled.type(op.results[0]).dims)
+      if (!(d.axis == row)) columns = std::max(columns, d.extent);
+  });
+  return columns;
+}
+
 void refuse_too_many_registers(const ir::Kernel& tiled, const LayoutRule& rule, int groups, const Target& target) {
   const int needed = accumulator_registers(tiled, rule.row().axis) + kOtherRegisters;
   const int available = register_budget(target, groups).computing;
@@ -46,9 +58,12 @@ void refuse_too_many_registers(const ir::Kernel& tiled, const LayoutRule& rule, 
 }  // namespace
 
 std::string to_string(const Schedule& s) {
+  const auto choice = [](const char* name, std::optional<bool> value) {
+    return !value ? std::string(", ") + name + " if it pays" : *value ? std::string(", ") + name : std::string();
+  };
   return "warpgroups " + std::to_string(s.warpgroups) + ", stages " + std::to_string(s.stages) +
-         (s.persistent ? ", persistent" : "") + (s.overlap ? ", overlap" : "") +
-         (s.overlap && s.skip_ones ? ", skip ones" : "");
+         (s.persistent ? ", persistent" : "") + (s.overlap ? ", overlap" : "") + choice("turns", s.turns) +
+         choice("skip ones", s.skip_ones);
 }
 
 Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target) {
@@ -60,7 +75,8 @@ Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target)
                     "use 1 to " + std::to_string(kMostStages));
   if (!rule.has_products()) {
     wanted.warpgroups = 1;
-    wanted.persistent = false;
+    wanted.persistent = wanted.overlap = false;
+    wanted.turns = wanted.skip_ones = false;
     return wanted;
   }
   const int groups = rule.row().extent / kGroupRows;
@@ -74,15 +90,21 @@ Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target)
     throw UserError({}, "a tile of " + std::to_string(rule.row().extent) + " rows along " + rule.row().axis.name(),
                     "the registers of a multiprocessor are enough for 192: choose 64, 128 or 192");
   refuse_too_many_registers(tiled, rule, groups, target);
+  // Three warpgroups of narrow products wait for their exponentials, and need to be kept apart; of wide ones, only
+  // while programs are alike, for otherwise they come apart by themselves. Two take turns without being told.
+  const bool narrow = widest_result(tiled, rule.row().axis) <= kNarrow;
+  if (!wanted.turns) wanted.turns = groups == kMostGroups && (narrow || tiled.order == ir::WorkOrder{});
+  if (!wanted.skip_ones) wanted.skip_ones = wanted.overlap;
   return wanted;
 }
 
-TileShape default_tile(int head_dim, int value_dim, const Target&) {
+std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Target&) {
   // Q, and two stages of K and V, fit in shared memory; O, S and two operands P in the registers of the warpgroups:
-  // three for narrow heads, whose exponentials are the bound, else two.
+  // three for narrow heads, whose exponentials are the bound, and for long rows of full tiles; else two.
   const int width = std::max(head_dim, value_dim);
-  if (width <= 64) return {192, 96};
-  return width <= 128 ? TileShape{128, 128} : TileShape{128, 64};
+  if (width <= 64) return {{{192, 96}, 0.79, 1.26}, {{192, 128}, 1.00, 1.60}};
+  if (width <= 128) return {{{128, 128}, 1.00, 1.90}, {{192, 80}, 0.865, 1.65}};
+  return {{{128, 64}}};
 }
 
 }  // namespace tessera::backend

@@ -1,7 +1,9 @@
 // How one kernel runs on the machine: what the plan does not say. Data, beside the plan's tiles; tuning searches pairs.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <tessera/backend/target.h>
 #include <tessera/dsl/ir/ir.h>
@@ -12,22 +14,35 @@ struct Schedule {
   int warpgroups = 0;      // that compute: each takes 64 rows of the tile. 0: as many as the row axis has 64-row parts
   int stages = 2;          // of each ring that a loop's loads go through
   bool persistent = true;  // blocks take program after program (passes/take_programs.h)
-  bool overlap = true;  // the second product of an iteration beside the first of the next (passes/overlap_products.h)
-  bool skip_ones =
-      false;  // with overlap: an accumulator's factors are tested first, and not multiplied where they are 1
+  bool overlap = true;     // the second product of an iteration beside the first of the next (overlap_products.h)
+  std::optional<bool> turns = {};  // warpgroups issue the products of an iteration in turns (take_turns.h)
+  std::optional<bool> skip_ones =
+      {};  // with overlap: factors of an accumulator are tested, and left out where all are 1
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-std::string to_string(const Schedule& schedule);  // "warpgroups 2, stages 2, overlap"
+std::string to_string(const Schedule& schedule);  // "warpgroups 2, stages 2, persistent, overlap, skip ones"
 
-// Fills what is 0 and checks the rest against the kernel and the target. UserError with needed and available registers
-// when the kernel cannot fit; shared memory is counted by passes/fit_memory.
+// Fills what is left open and checks the rest against the kernel and the target. UserError with needed and available
+// registers when the kernel cannot fit; shared memory is counted by passes/fit_memory.
 Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target);
 
-// The tile for these widths, before anything is tiled, from a table of what was measured: the facade's default.
 struct TileShape {
-  int query, key;
+  int query = 0, key = 0;
+  friend bool operator==(const TileShape&, const TileShape&) = default;
 };
-TileShape default_tile(int head_dim, int value_dim, const Target& target);
+
+// A shape that attention of some widths runs well with, and what visiting one key tile costs, beside the others of the
+// same widths. Measured: full tiles from dense attention, partial ones from narrow windows. A query tile costs kStart
+// full tiles more than those it visits.
+struct TileCandidate {
+  TileShape tile;
+  double full = 1, partial = 1;
+};
+inline constexpr double kStart = 1.4;
+
+// The first is for programs that do more than apply a mask whose tiles are one run of a closed form: several runs,
+// lists and the tables that their predicates mostly read, bounds on the keys and score functions need registers.
+std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Target& target);
 
 }  // namespace tessera::backend

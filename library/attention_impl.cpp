@@ -8,6 +8,7 @@
 #include <tessera/dsl/ir/interpret.h>
 #include <tessera/dsl/ir/print.h>
 #include <tessera/library/check_call.h>
+#include <tessera/library/choose_tile.h>
 #include <tessera/library/devices.h>
 #include <tessera/library/environment.h>
 #include <tessera/runtime/stream.h>
@@ -45,9 +46,7 @@ Attention::Impl::Impl(AttentionOptions given, SourceLoc loc) : options_(resolve(
   check_tile("query_tile", options_.query_tile, 64, 192, loc);
   check_tile("key_tile", options_.key_tile, 16, 256, loc);
   target_ = &choose_target(options_.target, default_device(), loc);
-  TuneChoice choice{backend::default_tile(options_.head_dim, options_.value_dim, *target_), options_.schedule};
-  if (options_.query_tile != 0) choice.tile.query = options_.query_tile;
-  if (options_.key_tile != 0) choice.tile.key = options_.key_tile;
+  const TuneChoice choice{{options_.query_tile, options_.key_tile}, options_.schedule};
   tuned_.emplace(options_, choice, default_device());
   traced(false, false);  // what is wrong with the mask or the scores is said now
 }
@@ -70,7 +69,7 @@ Tuned::Answer Attention::Impl::tuned(const AttentionShapes& shapes) {
 std::shared_ptr<const PlanInput> Attention::Impl::input_of(const AttentionShapes& shapes, const AttentionCall* call) {
   auto input = std::make_shared<PlanInput>();
   input->shapes = shapes;
-  input->tile = tuned(shapes).choice.tile;
+  input->tile = choose_tile(tuned(shapes).choice.tile, *traced(shapes.lse, shapes.key_lengths), *target_);
   if (call) input->scalars = call->params;
   if (call && shapes.key_lengths && call->key_lengths.memory == Memory::host) {
     auto lengths = static_cast<const std::int32_t*>(call->key_lengths.data);
@@ -148,7 +147,8 @@ std::shared_ptr<const Attention::Impl::Kernel> Attention::Impl::build(const Plan
       ++compiles_;
     }
     const CompileTimes ms{planned.trace_ms, planned.plan_ms, result.passes_ms, result.llvm_ms, result.assemble_ms};
-    return std::make_shared<const Kernel>(Kernel{result.built, request.schedule, ms, result.origin});
+    return std::make_shared<const Kernel>(
+        Kernel{result.built, backend::resolve(request.schedule, *request.tiled, *request.target), ms, result.origin});
   });
 }
 

@@ -134,11 +134,10 @@ void LaunchImage::launch(const runtime::Function& function, runtime::cu::Stream 
   if (programs_ == 0) return;
   const runtime::Device& device = function.device();
   shape_.grid[0] = persistent_ ? std::min<std::int64_t>(programs_, device.info().multiprocessors) : programs_;
-  if (counter_ >= 0) {
-    const runtime::ScopedContext current(device);  // the null stream belongs to it
-    if (!counters_) counters_ = &runtime::LaunchCounters::of(device);
-    words_[static_cast<std::size_t>(counter_)] = counters_->counter_for(stream);
-  }
+  if (counter_ < 0) return function.launch(shape_, parameters(), stream);
+  const runtime::ScopedContext current(device);  // the null stream belongs to it
+  if (!counters_) counters_ = &runtime::LaunchCounters::of(device);
+  words_[static_cast<std::size_t>(counter_)] = counters_->counter_for(stream);
   function.launch(shape_, parameters(), stream);
 }
 

@@ -15,24 +15,31 @@ using json = nlohmann::ordered_json;
 // All fields of a schedule by their names. One that is added to it does not compile until it is listed here.
 template <class S, class Visit>
 void each_field(S& schedule, Visit visit) {
-  auto& [warpgroups, stages, persistent, overlap, skip_ones] = schedule;
+  auto& [warpgroups, stages, persistent, overlap, turns, skip_ones] = schedule;
   visit("warpgroups", warpgroups);
   visit("stages", stages);
   visit("persistent", persistent);
   visit("overlap", overlap);
+  visit("turns", turns);
   visit("skip_ones", skip_ones);
 }
 
 std::vector<backend::Schedule> schedules() {
   std::vector<backend::Schedule> all;
-  for (const int stages : {2, 3}) {
-    for (const bool skip_ones : {true, false}) {
-      for (const bool persistent : {true, false})
-        all.push_back({.stages = stages, .persistent = persistent, .overlap = true, .skip_ones = skip_ones});
+  for (const bool persistent : {true, false}) {
+    for (const bool turns : {false, true}) {
+      for (const bool skip_ones : {true, false})
+        all.push_back({.persistent = persistent, .overlap = true, .turns = turns, .skip_ones = skip_ones});
     }
-    all.push_back({.stages = stages, .overlap = false});
   }
+  all.push_back({.stages = 3, .skip_ones = true});
+  all.push_back({.overlap = false});
   return all;
+}
+
+bool read(const json& value, std::optional<bool>& field) {
+  if (value.is_boolean()) field = value.get<bool>();
+  return value.is_boolean() || value.is_null();
 }
 
 template <class T>
@@ -55,6 +62,7 @@ std::optional<backend::Schedule> parse_schedule(const json& value) {
 }
 
 bool is_tile(const backend::TileShape& tile) {
+  if (tile == backend::TileShape{}) return true;  // left open
   return tile.query > 0 && tile.query % 64 == 0 && tile.query <= 192 && tile.key > 0 && tile.key % 16 == 0 &&
          tile.key <= 256;
 }
@@ -62,12 +70,19 @@ bool is_tile(const backend::TileShape& tile) {
 }  // namespace
 
 std::string to_string(const TuneChoice& choice) {
-  return fmt::format("{} x {}, {}", choice.tile.query, choice.tile.key, to_string(choice.schedule));
+  const std::string schedule = to_string(choice.schedule);
+  if (choice.tile == backend::TileShape{}) return "tile left open, " + schedule;
+  return fmt::format("{} x {}, {}", choice.tile.query, choice.tile.key, schedule);
 }
 
 json to_json(const TuneChoice& choice) {
   json schedule = json::object();
-  each_field(choice.schedule, [&](const char* name, const auto& field) { schedule[name] = field; });
+  each_field(choice.schedule, [&](const char* name, const auto& field) {
+    if constexpr (std::is_same_v<decltype(field), const std::optional<bool>&>)
+      schedule[name] = field ? json(*field) : json(nullptr);
+    else
+      schedule[name] = field;
+  });
   return {{"tile", {choice.tile.query, choice.tile.key}}, {"schedule", std::move(schedule)}};
 }
 
@@ -83,10 +98,10 @@ std::optional<TuneChoice> parse_choice(const json& value) {
   return choice;
 }
 
-std::vector<TuneChoice> tune_choices(int head_dim, int value_dim, const backend::Target& target) {
-  std::vector<TuneChoice> all = {{backend::default_tile(head_dim, value_dim, target), {}}};
+std::vector<TuneChoice> tune_choices() {
+  std::vector<TuneChoice> all = {{}};
   for (const int query : {64, 128, 192}) {
-    for (const int key : {64, 96, 112, 128, 160, 176, 192, 256}) {
+    for (const int key : {64, 80, 96, 112, 128, 160, 192}) {
       for (const backend::Schedule& schedule : schedules()) {
         const TuneChoice choice{{query, key}, schedule};
         if (std::find(all.begin(), all.end(), choice) == all.end()) all.push_back(choice);

@@ -13,10 +13,10 @@
 namespace tessera::library {
 
 struct TuneChoice {
-  backend::TileShape tile{};
+  backend::TileShape tile{};  // none: chosen by its cost, as where nothing was tuned
   backend::Schedule schedule{};
   friend bool operator==(const TuneChoice& a, const TuneChoice& b) {
-    return a.tile.query == b.tile.query && a.tile.key == b.tile.key && a.schedule == b.schedule;
+    return a.tile == b.tile && a.schedule == b.schedule;
   }
 };
 
@@ -29,6 +29,6 @@ std::optional<TuneChoice> parse_choice(const nlohmann::ordered_json& value);
 
 // The default first, then the others, each once. Some are refused when they are compiled: too many registers, or more
 // shared memory than there is.
-std::vector<TuneChoice> tune_choices(int head_dim, int value_dim, const backend::Target& target);
+std::vector<TuneChoice> tune_choices();
 
 }  // namespace tessera::library

@@ -97,6 +97,8 @@ void Emitter::emit(const Op& op) {
     case OpCode::expect:
     case OpCode::arrive:
     case OpCode::wait: return emit_barrier(*this, op);
+    case OpCode::turn_wait:
+    case OpCode::turn_pass: return emit_turn(*this, op);
     case OpCode::mma_fence: return void(intrinsic(llvm::Intrinsic::nvvm_wgmma_fence_sync_aligned, {}));
     case OpCode::mma_commit: return void(intrinsic(llvm::Intrinsic::nvvm_wgmma_commit_group_sync_aligned, {}));
     case OpCode::mma: return emit_mma(*this, op);

@@ -157,6 +157,7 @@ void emit_load(Emitter& e, const Op& op) {
 }
 
 void emit_store(Emitter& e, const Op& op) {
+  e.finish_program(op);
   const Type& type = e.type(op.operands[0]);
   const Bound value = e[op.operands[0]];
   const GlobalTile tile(e, op.index, type, coordinates(e, op, 1), {}, nullptr);

@@ -77,6 +77,7 @@ void emit_programs(Emitter& e, const Op& op) {
   e.bind(region.args.at(0), {.regs = {turn}});
   bind_phis(e, {region.args.begin() + 1, region.args.end()}, carried);
   e.at_program(number);
+  e.in_programs(&region);
   const Values yielded = flatten(e, e.emit(region));
   Mailbox mailbox(e, turn);
   Value* next = e.scope.one_thread ? mailbox.take() : mailbox.receive();

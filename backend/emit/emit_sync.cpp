@@ -23,6 +23,7 @@ namespace id = llvm::Intrinsic;
 namespace {
 
 constexpr int kGroupThreads = 128;
+constexpr int kNamedBarriers = 15;  // beside the one of all threads
 
 // Tickets are never negative; LLVM makes shifts and masks of powers of two.
 Value* stage(Emitter& e, const Ring& ring, Value* ticket) {
@@ -54,6 +55,22 @@ void set_registers(Emitter& e, int wanted) {
   if (wanted == 0 || wanted == have) return;
   e.intrinsic(wanted < have ? id::nvvm_setmaxnreg_dec_sync_aligned_u32 : id::nvvm_setmaxnreg_inc_sync_aligned_u32,
               {e.i32(wanted)});
+}
+
+// Named barriers of turns follow those of the scratch areas: one a warpgroup, on which it meets the one before it.
+Value* turn_barrier(Emitter& e, const ir::Role& role, int first_area, Value* group) {
+  int areas = 0;
+  for (std::size_t i = 0; i < e.plan.first_area.size(); ++i)
+    if (e.plan.first_area[i] >= 0) areas = std::max(areas, e.plan.first_area[i] + e.kernel.roles[i].warpgroups);
+  if (1 + 2 * areas > kNamedBarriers)
+    throw InternalError("role '" + role.name + "' takes turns, for which a block has too few named barriers");
+  return e.b.CreateAdd(group, e.i32(1 + areas + first_area));
+}
+
+bool takes_turns(const Op& role) {
+  bool found = false;
+  ir::walk(role.regions.at(0), [&](const Op& op) { found = found || op.code == OpCode::turn_wait; });
+  return found;
 }
 
 // One thread of a producer's first warp runs its region, the others leave. Nothing in it may need them.
@@ -97,10 +114,25 @@ void emit_role(Emitter& e, const Op& op) {
              .area = producer ? nullptr : e.b.CreateAdd(group, e.i32(first_area)),
              .leader = leader,
              .one_thread = producer};
+  if (takes_turns(op)) {
+    e.scope.turn = turn_barrier(e, role, first_area, group);
+    Value* after = e.b.CreateAdd(e.scope.turn, e.i32(1));
+    Value* is_last = e.b.CreateICmpEQ(group, e.i32(role.warpgroups - 1));
+    e.scope.next_turn = e.b.CreateSelect(is_last, turn_barrier(e, role, first_area, e.i32(0)), after);
+    e.when(is_last, "first_turn", [&] {  // as if a turn of the last group had just ended
+      e.intrinsic(id::nvvm_barrier_cta_arrive_aligned_count, {e.scope.next_turn, e.i32(2 * kGroupThreads)});
+    });
+  }
   e.emit(op.regions[0]);
   e.b.CreateBr(e.done);
   e.scope = outer;
   e.b.SetInsertPoint(next);
+}
+
+void emit_turn(Emitter& e, const Op& op) {
+  const bool waits = op.code == OpCode::turn_wait;
+  e.intrinsic(waits ? id::nvvm_barrier_cta_sync_aligned_count : id::nvvm_barrier_cta_arrive_aligned_count,
+              {waits ? e.scope.turn : e.scope.next_turn, e.i32(2 * kGroupThreads)});
 }
 
 void emit_slot(Emitter& e, const Op& op) {

@@ -8,6 +8,7 @@
 #include <tessera/backend/emit/codegen.h>
 #include <tessera/backend/emit/debug_info.h>
 #include <tessera/backend/emit/placement.h>
+#include <tessera/backend/emit/ptx_asm.h>
 #include <tessera/backend/emit/slots.h>
 
 namespace tessera::backend {
@@ -153,7 +154,16 @@ void Emitter::init_barriers() {
 Value* Emitter::first_program() { return intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}); }
 
 // ir::program_at, for what this kernel asks of it.
+void Emitter::finish_program(const ir::Op& store) {
+  if (!number_ || !program_block_) return;
+  const auto own = [&](const ir::Op& op) { return &op == &store; };
+  if (std::none_of(program_block_->ops.begin(), program_block_->ops.end(), own)) return;
+  at_program(opaque(b, number_));
+  number_ = nullptr;
+}
+
 void Emitter::at_program(Value* number) {
+  number_ = number;
   programs_.assign(kernel.grid.size(), nullptr);
   const auto counts_planned = [&](std::size_t i) {
     return kernel.whole_extent(kernel.grid[i]) ||

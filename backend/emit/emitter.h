@@ -42,10 +42,12 @@ struct Bound {
 
 // Who runs the code being emitted.
 struct Scope {
-  int warps = 0;                  // that a tile is spread over
-  llvm::Value* warp = nullptr;    // i32, which of them this is
-  llvm::Value* group = nullptr;   // i32, which warpgroup of its role; null outside roles
-  llvm::Value* area = nullptr;    // i32, which scratch area and named barrier are this group's
+  int warps = 0;                 // that a tile is spread over
+  llvm::Value* warp = nullptr;   // i32, which of them this is
+  llvm::Value* group = nullptr;  // i32, which warpgroup of its role; null outside roles
+  llvm::Value* area = nullptr;   // i32, which scratch area and named barrier are this group's
+  llvm::Value* turn = nullptr;   // i32, the named barrier of this warpgroup's turns, and that of the next one's
+  llvm::Value* next_turn = nullptr;
   llvm::Value* leader = nullptr;  // i1, one thread
   bool one_thread = false;        // a producer: only one thread runs the region
 };
@@ -78,9 +80,13 @@ class Emitter {
 
   llvm::Value* slot(const Slot& slot) const;  // the kernel parameter
   llvm::Value* program(ir::Axis grid_axis);   // program index along it
-  llvm::Value* first_program();               // the block's: its number
-  void at_program(llvm::Value* number);       // what follows computes this program of the launch
-  llvm::Value* length(ir::Axis axis);         // of the axis in tokens: constant where the kernel knows it
+  // From the first store of a program's own block on, its coordinates are worked out anew: until then they would take
+  // registers through its loops.
+  void finish_program(const ir::Op& store);
+  void in_programs(const ir::Block* block) { program_block_ = block; }
+  llvm::Value* first_program();          // the block's: its number
+  void at_program(llvm::Value* number);  // what follows computes this program of the launch
+  llvm::Value* length(ir::Axis axis);    // of the axis in tokens: constant where the kernel knows it
 
   llvm::Value* zero();  // address of a word of global memory that is 0
 
@@ -118,6 +124,8 @@ class Emitter {
 
   std::vector<Bound> bound_;
   std::vector<llvm::Value*> programs_;  // by grid axis; null where nothing asks
+  llvm::Value* number_ = nullptr;       // of the program, while its coordinates are those of its start
+  const ir::Block* program_block_ = nullptr;
   llvm::GlobalVariable *memory_ = nullptr, *zero_ = nullptr;
   std::unique_ptr<DebugInfo> debug_;
   std::map<std::pair<const void*, const void*>, std::vector<int>> maps_;

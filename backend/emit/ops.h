@@ -22,6 +22,7 @@ void emit_slot(Emitter& e, const ir::Op& op);
 void emit_rows(Emitter& e, const ir::Op& op);
 void emit_copy(Emitter& e, const ir::Op& op);
 void emit_barrier(Emitter& e, const ir::Op& op);  // expect, arrive, wait
+void emit_turn(Emitter& e, const ir::Op& op);     // turn_wait, turn_pass
 void emit_mma(Emitter& e, const ir::Op& op);
 void emit_mma_wait(Emitter& e, const ir::Op& op);
 

@@ -92,4 +92,8 @@ void barrier_arrive_if(llvm::IRBuilderBase& b, Value* barrier, Value* predicate)
            true);
 }
 
+Value* opaque(llvm::IRBuilderBase& b, Value* word) {
+  return call_asm(b, b.getInt32Ty(), "mov.b32 $0, $1;", "=r,r", {word}, true);
+}
+
 }  // namespace tessera::backend

@@ -32,4 +32,7 @@ void barrier_wait(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* par
 // One arrival by the threads for which `predicate` (i1) holds, without a branch.
 void barrier_arrive_if(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value* predicate);
 
+// The value, of which the compiler no longer knows where it came from.
+llvm::Value* opaque(llvm::IRBuilderBase& b, llvm::Value* word);
+
 }  // namespace tessera::backend

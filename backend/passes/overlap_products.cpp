@@ -231,7 +231,7 @@ class OverlapProducts {
 }  // namespace
 
 Kernel overlap_products(const Kernel& kernel, const Schedule& schedule) {
-  return OverlapProducts(kernel, schedule.skip_ones).run();
+  return OverlapProducts(kernel, schedule.skip_ones.value_or(false)).run();
 }
 
 }  // namespace tessera::backend

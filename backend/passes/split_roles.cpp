@@ -46,7 +46,7 @@ void refuse_tiles(const Kernel& producer) {
 // What the assembler takes for the thread that issues the copies: its addresses and barriers, the scalars it carries,
 // and where it reads tables, their addresses of 64 bits. Measured on the library's kernels: with less, it spills.
 int registers_to_copy(const Kernel& producer) {
-  constexpr int kBase = 22, kTables = 8;
+  constexpr int kBase = 22, kTables = 12;
   bool tables = false;
   walk(producer.entry, [&](const Op& op) { tables = tables || op.code == OpCode::gather; });
   return kBase + most_live_scalars(producer) + (tables ? kTables : 0);

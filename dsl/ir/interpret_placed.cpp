@@ -28,13 +28,33 @@ class Work {
   std::deque<std::vector<std::int64_t>> taken_;  // a deque: roles keep pointers into it
 };
 
+// Whose turn it is among the warpgroups of each role: group g's n-th turn follows that of group g - 1, and group 0's
+// that of the last group before it.
+class Turns {
+ public:
+  explicit Turns(const Kernel& kernel) {
+    for (const Role& role : kernel.roles) passed_.emplace_back(static_cast<std::size_t>(role.warpgroups), 0);
+  }
+  bool may_take(std::size_t role, int group) const {
+    const std::vector<std::int64_t>& passed = passed_[role];
+    const auto g = static_cast<std::size_t>(group);
+    return g == 0 ? passed.back() == passed[0] : passed[g - 1] > passed[g];
+  }
+  void pass(std::size_t role, int group) { ++passed_[role][static_cast<std::size_t>(group)]; }
+
+ private:
+  std::vector<std::vector<std::int64_t>> passed_;  // by role and group
+};
+
 // A warpgroup of a role, or all threads of a kernel without roles: a machine, and what the asynchronous units do for
 // it.
 class Warpgroup final : public Team {
  public:
-  Warpgroup(const Program& program, SharedMemory& shared, Work& work, Agent agent, int group)
+  Warpgroup(const Program& program, SharedMemory& shared, Work& work, Turns& turns, Agent agent, int role, int group)
       : shared_(shared),
         work_(work),
+        turns_(turns),
+        role_(static_cast<std::size_t>(role)),
         agent_(std::move(agent)),
         group_(group),
         machine_(program, *program.launch->kernel, this) {
@@ -73,12 +93,16 @@ class Warpgroup final : public Team {
   void rows(const Op& op);
   void copy(const Op& op);
   bool wait(const Op& op);
+  bool take_turn(const Op& op);
   void multiply(const Op& op);
   Tile operand_of_product(const Op& op, std::size_t operand);
   void wait_for_products(const Op& op);
 
   SharedMemory& shared_;
   Work& work_;
+  Turns& turns_;
+  std::size_t role_;
+  bool in_turn_ = false;
   Agent agent_;
   int group_;
   Machine machine_;
@@ -126,6 +150,12 @@ bool Warpgroup::execute(Machine& machine, const Op& op) {
       return true;
     }
     case OpCode::wait: return wait(op);
+    case OpCode::turn_wait: return take_turn(op);
+    case OpCode::turn_pass:
+      if (!in_turn_) fail(op, "passes a turn that it has not got");
+      in_turn_ = false;
+      turns_.pass(role_, group_);
+      return true;
     case OpCode::mma_fence: fenced_ = machine.steps(); return true;
     case OpCode::mma: multiply(op); return true;
     case OpCode::mma_commit: ++committed_; return true;
@@ -186,6 +216,13 @@ bool Warpgroup::wait(const Op& op) {
                              barrier.phase_of(ticket) - back, barrier.name, ticket, barrier.state(ticket));
   }
   return passed;
+}
+
+bool Warpgroup::take_turn(const Op& op) {
+  if (in_turn_) fail(op, "waits for its turn while it has it");
+  in_turn_ = turns_.may_take(role_, group_);
+  if (!in_turn_) waits_for_ = agent_.name + " waits for its turn";
+  return in_turn_;
 }
 
 // From shared memory, where the product goes on reading it, or from registers, which a fence must have published.
@@ -257,7 +294,8 @@ void run_placed(const Program& program, Programs& programs) {
   for (const Role& role : kernel.roles) agents += static_cast<std::size_t>(role.warpgroups);
   SharedMemory shared(agents);
   Work work(programs);
-  Warpgroup entry(program, shared, work, {0, "the entry block"}, 0);
+  Turns turns(kernel);
+  Warpgroup entry(program, shared, work, turns, {0, "the entry block"}, 0, 0);
   entry.machine().start(kernel.entry);
   if (!entry.machine().run()) throw InternalError("deadlock:\n  " + entry.waits_for(), print(kernel));
 
@@ -266,7 +304,8 @@ void run_placed(const Program& program, Programs& programs) {
     const Role& role = kernel.roles[static_cast<std::size_t>(op->index)];
     for (int group = 0; group < role.warpgroups; ++group) {
       Agent agent{warpgroups.size() + 1, fmt::format("{} {}", role.name, group)};
-      warpgroups.push_back(std::make_unique<Warpgroup>(program, shared, work, std::move(agent), group));
+      warpgroups.push_back(
+          std::make_unique<Warpgroup>(program, shared, work, turns, std::move(agent), op->index, group));
       warpgroups.back()->machine().adopt(entry.machine());
       warpgroups.back()->machine().start(op->regions[0]);
     }

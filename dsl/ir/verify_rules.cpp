@@ -67,6 +67,8 @@ bool gives_value(const Op& op) {
     case OpCode::expect:
     case OpCode::arrive:
     case OpCode::wait:
+    case OpCode::turn_wait:
+    case OpCode::turn_pass:
     case OpCode::mma_fence:
     case OpCode::mma_commit: return false;
     default: return true;

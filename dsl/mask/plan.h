@@ -67,6 +67,7 @@ struct Source {
 struct Pass {
   Order queries;
   std::vector<Source> sources;
+  ir::WorkOrder order{};  // in which programs are taken (work_order.h)
 };
 struct Plan {
   std::vector<Pass> passes;

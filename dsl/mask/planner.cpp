@@ -7,6 +7,7 @@
 
 #include <tessera/dsl/mask/spans.h>
 #include <tessera/dsl/mask/tile_map.h>
+#include <tessera/dsl/mask/work_order.h>
 
 namespace tessera::mask {
 
@@ -114,6 +115,17 @@ Counts count_spans(Expressions& e, const std::vector<SpanBounds>& spans, bool bo
   return counts;
 }
 
+// As many queries as keys, and enough of both that a mask shows how its work is spread.
+PlanRequest typical(const PlanRequest& request) {
+  constexpr std::int64_t kTiles = 64;
+  PlanRequest r;
+  r.query_length = r.key_length = kTiles * std::max(request.query_tile, request.key_tile);
+  r.query_tile = request.query_tile, r.key_tile = request.key_tile;
+  r.scalars = request.scalars;
+  if (!request.key_lengths.empty()) r.key_lengths = {r.key_length};
+  return r;
+}
+
 // Heads and batch entries that fold to the same predicate over the same keys share rows.
 struct Classes {
   std::vector<std::int32_t> of;                                // [batch * heads + head]
@@ -195,6 +207,7 @@ Plan make_plan(const Pointwise& predicate, const PlanRequest& request) {
   check_request(predicate, request);
   check_tables(predicate, request);
   Plan plan;
+  Pass pass{Order::identity(request.query_tile), {}};
   Source source{Order::identity(request.key_tile), TileList{}, {}};
   if (request.allow_spans) {
     const bool bounded = !request.key_lengths.empty();
@@ -205,13 +218,15 @@ Plan make_plan(const Pointwise& predicate, const PlanRequest& request) {
     } else if (!spans.empty()) {
       source.schedule = emit_spans(e, spans, bounded);
       source.counts = count_spans(e, spans, bounded, request);
+      pass.order = work_order(count_spans(e, spans, bounded, typical(request)));
     }
   } else {
     plan.reason = "a list was asked for";
   }
   if (TileList* list = std::get_if<TileList>(&source.schedule))
     std::tie(*list, source.counts) = make_list(predicate, request);
-  plan.passes.push_back({Order::identity(request.query_tile), {std::move(source)}});
+  pass.sources.push_back(std::move(source));
+  plan.passes.push_back(std::move(pass));
   return plan;
 }
 

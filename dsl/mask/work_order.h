@@ -3,13 +3,15 @@
 //
 // Where later query tiles see clearly more keys than earlier ones (causal masks), or the other way round, programs go
 // from the long end to the short one, a section of heads at a time: keys and values of a section stay in the L2 cache
-// while all its query tiles pass over them. Where the work is even, heads come one after the other.
+// while all its query tiles pass over them. Where the work is even, heads come one after the other. What counts is the
+// mask, not the lengths of a call: kernels of all lengths are one.
 #pragma once
 
 #include <tessera/dsl/mask/plan.h>
 
 namespace tessera::mask {
 
-ir::WorkOrder work_order(const Pass& pass);
+// `counts`: of a typical call.
+ir::WorkOrder work_order(const Counts& counts);
 
 }  // namespace tessera::mask

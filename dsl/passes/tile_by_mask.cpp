@@ -1,4 +1,3 @@
-#include <tessera/dsl/mask/work_order.h>
 #include <tessera/dsl/passes/tile_by_mask.h>
 
 #include <algorithm>
@@ -278,7 +277,7 @@ ir::Kernel tile_by_mask(const ir::Kernel& traced, const mask::Plan* plan, const 
   ir::Kernel kernel = guard_edges(Tiler(traced, pass, tiling, {}).run(), &guarded);
   // Loops without a mask take whole tiles apart only if the last tile costs them something.
   if (!guarded.empty()) kernel = guard_edges(Tiler(traced, pass, tiling, guarded).run(), nullptr);
-  if (pass) kernel.order = mask::work_order(*pass);
+  if (pass) kernel.order = pass->order;
   return kernel;
 }
 

@@ -66,7 +66,7 @@ std::string tune(const Arguments& arguments) {
   const AttentionShapes shapes = library::check_shapes(arguments.shapes(), SourceLoc{});
   const runtime::Device& device = device_to_measure_on();
   const backend::Target& target = library::choose_target(options.target, &device, SourceLoc{});
-  const auto choices = library::tune_choices(options.head_dim, options.value_dim, target);
+  const auto choices = library::tune_choices();
   const bench::Tuning tuning = bench::tune(device, options, shapes, choices, arguments.repeat);
   const std::string kept = keep(tuning.best(), device, options, shapes);
   return arguments.json ? as_json(arguments, device, tuning, kept) : as_text(device, tuning, kept);

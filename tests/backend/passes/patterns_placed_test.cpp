@@ -33,7 +33,7 @@ library::PlanInput plan_input(const Case& c, const backend::TileShape& tile) {
   return input;
 }
 
-double difference(const PatternCase& pattern, const Sizes& sizes, DType dtype) {
+double difference(const PatternCase& pattern, const Sizes& sizes, DType dtype, const backend::Schedule& schedule = {}) {
   Case c{.batch = 2, .heads = 2, .kv_heads = 1, .queries = sizes.queries, .keys = sizes.keys, .depth = sizes.dim};
   c.dtype = dtype;
   pattern.apply(c);
@@ -45,7 +45,7 @@ double difference(const PatternCase& pattern, const Sizes& sizes, DType dtype) {
   const auto planned = library::make_planned(program, plan_input(c, sizes.tile));
   const auto arguments = library::call_arguments(*planned, call, 1 / std::sqrt(static_cast<double>(c.depth)),
                                                  call.key_lengths, library::host_view);
-  return placed_difference(planned->tiled, arguments);
+  return placed_difference(planned->tiled, arguments, schedule);
 }
 
 }  // namespace
@@ -72,6 +72,33 @@ TEST_CASE("every pattern computes the same placed as tiled") {
         // elsewhere.
         CHECK(difference(pattern, sizes, dtype) <= 1e-2);
       }
+}
+
+TEST_CASE("every schedule computes the same placed as tiled") {
+  std::vector<backend::Schedule> schedules;
+  for (int stages : {1, 2, 3})
+    for (bool persistent : {false, true})
+      for (bool overlap : {false, true})
+        for (bool turns : {false, true})
+          for (bool skip_ones : {false, true}) {
+            if (skip_ones && !overlap) continue;
+            schedules.push_back({.stages = stages,
+                                 .persistent = persistent,
+                                 .overlap = overlap,
+                                 .turns = turns,
+                                 .skip_ones = skip_ones});
+          }
+  const std::vector<Sizes> sizes{{64, {192, 64}, 257, 300}, {128, {128, 64}, 130, 400}, {40, {64, 80}, 65, 170}};
+  std::size_t turn = 0;
+  const auto& patterns = pattern_cases();
+  for (const backend::Schedule& schedule : schedules)
+    for (const Sizes& size : sizes) {
+      const PatternCase& pattern = patterns[turn++ % patterns.size()];
+      CAPTURE(to_string(schedule));
+      CAPTURE(pattern.name);
+      CAPTURE(size.tile.query);
+      CHECK(difference(pattern, size, turn % 2 ? DType::f16 : DType::bf16, schedule) <= 1e-2);
+    }
 }
 
 }  // namespace tessera::test

@@ -74,11 +74,11 @@ TEST_CASE("a suite, with what does not fit and what has nothing dense beside it"
   REQUIRE(rows[0].measured);
   CHECK(rows[0].measured->single.median_ms == 1.5);
   const TileWork& tiles = rows[0].measured->tiles;
-  CHECK(tiles.visited < 2 * 3 * 6);
+  CHECK(tiles.visited < 2 * 3 * 4);
   REQUIRE(rows[0].bound_ms);
-  const double dense_tiles = 2.0 * 3 * 6;  // of 192 x 96, the default for these dims
+  const double dense_tiles = 2.0 * 3 * 4;  // of 192 x 128, the default for these dims
   CHECK(tiles.query_tile == 192);
-  CHECK(tiles.key_tile == 96);
+  CHECK(tiles.key_tile == 128);
   CHECK(*rows[0].bound_ms == doctest::Approx(1.5 / dense_tiles * (static_cast<double>(tiles.visited) + 1.4 * 2 * 3)));
   CHECK(!rows[1].measured);
   CHECK(rows[1].failure.find("memory") != std::string::npos);

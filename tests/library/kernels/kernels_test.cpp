@@ -12,6 +12,7 @@
 
 #include <tessera/backend/compile.h>
 #include <tessera/library/check_call.h>
+#include <tessera/library/choose_tile.h>
 #include <tessera/library/merge.h>
 #include <tessera/library/planned.h>
 #include <tessera/library/registry.h>
@@ -91,8 +92,8 @@ void order(Shop& shop, const std::string& name, const Mask& mask, DType dtype, i
                   .key_length = kLength,
                   .lse = variant.lse,
                   .key_lengths = variant.key_lengths};
-  input.tile = backend::default_tile(dim, dim, backend::target_named("sm_90a"));
   const auto program = library::trace_attention(options, variant.lse, variant.key_lengths);
+  input.tile = library::choose_tile({}, program, backend::target_named("sm_90a"));
   shop.order(fmt::format("{} {} d{}", name, name_of(dtype), dim), library::make_planned(program, input), true);
 }
 
