@@ -4,8 +4,6 @@
 // A row that sees no key has O = 0 and LSE = -inf: its maximum stays at `lowest` and its sum at 0, and no -inf is ever
 // subtracted from another. Exponentials are base 2. Scores stay in their own unit until the exponential, where the
 // conversion is one fused multiply-add; the row maximum is converted alone, which the unit's being positive allows.
-// What is subtracted need not be the maximum, only near it: it stays as long as the maximum has not passed it by
-// kSlack, so that most factors of the accumulator are 1 and its products can be left out (Schedule::skip_ones).
 #pragma once
 
 #include <tessera/dsl/lang/lang.h>
@@ -27,11 +25,6 @@ struct ForwardArgs {
                  (Optional<Lookup<Stage, i32, 1>>, key_lengths));  // keys that exist, per batch
 };
 
-// Powers of 2 that probabilities may rise to. None in f16, whose results are fine enough to show that a row's largest
-// probability is not a power of 2 and was rounded.
-template <DType T>
-inline constexpr float kSlack = T == bf16 ? 8 : 0;
-
 struct ForwardOptions {
   bool lse = false;
   bool key_lengths = false;
@@ -50,8 +43,7 @@ inline const auto forward =
              auto end = over<Key>(mask, keys, OnlineSoftmax{lowest, 0, 0}, [&](KeyTile t, OnlineSoftmax s) {
                Tile<f32, Query, Key> raw = dot(q, load(a.k, t));
                Tile<f32, Query, Key> x = where(t.allowed, scores.empty() ? raw : apply(scores, t, raw * a.scale), -inf);
-               Tile<f32, Query> top = max(s.row_max, reduce_max<Key>(x) * unit);
-               Tile<f32, Query> m = where(top > s.row_max + kSlack<T>, top, s.row_max);
+               Tile<f32, Query> m = max(s.row_max, reduce_max<Key>(x) * unit);
                Tile<f32, Query> r = exp2(s.row_max - m);
                Tile<f32, Query, Key> p = exp2(x * unit - m);
                return OnlineSoftmax{m, s.row_sum * r + reduce_sum<Key>(p), s.acc * r + dot(cast<T>(p), load(a.v, t))};
