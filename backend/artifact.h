@@ -45,8 +45,10 @@ struct Artifact {
       false;             // blocks take programs: launch as many as run at once, at most as many as there are programs
   int shared_bytes = 0;  // dynamic
   std::vector<Slot> slots;
-  std::vector<ir::Dim>
-      grid;  // program p = sum over the axes, first fastest, of tile index; launch grid is (product, 1, 1)
+  // Tiles of the grid axes: how many programs a launch has. A block computes the program of its own number, or where
+  // the kernel is persistent that one first; which place of the grid a number is, ir::program_at says by the kernel's
+  // order.
+  std::vector<ir::Dim> grid;
 };
 
 }  // namespace tessera::backend

@@ -47,10 +47,11 @@ class Pipeline {
   bool keep_ir_;
 };
 
-// What must run before what: layouts decide which tiles go to shared memory; memory must be placed before rings can be
-// deepened, and rings deepened before a producer may run ahead; products move once a consumer's program stands alone;
-// barriers go where the products have ended up; and all
-// that needs shared memory must be there before it can be counted.
+// What must run before what: layouts decide which tiles go to shared memory, and in how many parts a sum can be kept;
+// loads must stand where a producer can reach them before memory is placed, and the loop over programs around all that
+// the tickets of rings run through; rings are deepened before a producer may run ahead; products move once a consumer's
+// program stands alone; barriers go where the products have ended up, and turns around them; and all that needs shared
+// memory must be there before it can be counted.
 void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
   const LayoutRule rule(p.kernel_);
   p.run("assign_layouts", [&](const ir::Kernel& k) { return assign_layouts(k, rule); });

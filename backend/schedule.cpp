@@ -32,7 +32,7 @@ int accumulator_registers(const ir::Kernel& tiled, ir::Axis row) {
   return registers;
 }
 
-// Columns of the product that is accumulated over a loop: the one that another product feeds, or the only one.
+// Columns of the widest product that is accumulated over a loop.
 int widest_result(const ir::Kernel& tiled, ir::Axis row) {
   int columns = 0;
   ir::walk(tiled.entry, [&](const ir::Op& op) {

@@ -2,7 +2,8 @@
 //
 // Launches on one stream run one after the other and share a counter. Streams run side by side and have one each, by
 // the identity that the driver gives a stream, which is never used again. A launch that is captured into a graph gets a
-// counter of its own for good, since the graph may be replayed beside anything, at any time.
+// counter of its own, which it keeps: the graph may be replayed beside anything but itself. Executable graphs made from
+// one capture share it, as they share the outputs that they write, and must not run at the same time.
 #pragma once
 
 #include <cstdint>

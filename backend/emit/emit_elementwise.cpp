@@ -77,13 +77,11 @@ Bound from_affine(Emitter& e, std::vector<Affine> affine) {
   return result;
 }
 
-// A tile of positions, a register a distinct constant. Adding any scalar to one gives another: where it does not, the
-// program's arithmetic has overflowed.
+// A tile of positions, a register a distinct constant, plus what is small: no sum of such leaves i32. Other scalars, as
+// a program's parameters, may be anything, and their sums wrap.
 bool adds_positions(const std::vector<Operand>& in, const Type& result) {
-  if (result.dtype != DType::i32) return false;
-  if (result.is_scalar()) return in[0].bound->position && in[1].bound->position;
-  const auto fits = [](const Operand& o) { return o.bound->position || o.type->is_scalar(); };
-  return fits(in[0]) && fits(in[1]) && (!in[0].bound->affine.empty() || !in[1].bound->affine.empty());
+  if (result.dtype != DType::i32 || !in[0].bound->position || !in[1].bound->position) return false;
+  return result.is_scalar() || !in[0].bound->affine.empty() || !in[1].bound->affine.empty();
 }
 
 Bound add_positions(Emitter& e, bool subtract, const std::vector<Operand>& in, int n) {

@@ -153,7 +153,6 @@ void Emitter::init_barriers() {
 
 Value* Emitter::first_program() { return intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}); }
 
-// ir::program_at, for what this kernel asks of it.
 void Emitter::finish_program(const ir::Op& store) {
   if (!number_ || !program_block_) return;
   const auto own = [&](const ir::Op& op) { return &op == &store; };
@@ -162,6 +161,7 @@ void Emitter::finish_program(const ir::Op& store) {
   number_ = nullptr;
 }
 
+// ir::program_at, for what this kernel asks of it.
 void Emitter::at_program(Value* number) {
   number_ = number;
   programs_.assign(kernel.grid.size(), nullptr);

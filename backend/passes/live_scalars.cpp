@@ -42,7 +42,7 @@ class LiveScalars {
     for (Value v : block.args) define(v);
     for (const Op& op : block.ops) {
       std::vector<Value> mine = op.operands;
-      const int before = next_;
+      const int before = ++next_;  // what the region defines comes later than what is defined up to here
       for (const Block& region : op.regions)
         for (Value v : this->block(region))
           if (spans_[v.id].first < before) mine.push_back(v);

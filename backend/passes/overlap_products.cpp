@@ -31,7 +31,8 @@ struct Chain {
   const Op* product;           // mma %operand, %slot, %scaled
   const Op* operand;           // defines the left operand, in registers
   const Op* scale;             // defines %scaled from the carried accumulator; null: the accumulator itself
-  const Op* factor;            // defines what it is scaled by; null: it comes from outside, or is not scaled
+  Value scaled_by;             // its factor
+  const Op* factor;            // defines the factor after the first product; null: it is known before, or there is none
   const Op* slot;              // defines the right operand
   const Op* slot_wait;         // until the slot's copy is complete
   const Op* done;              // mma_wait of its group
@@ -67,6 +68,33 @@ bool has_predicate(const Block& body, Axis axis, const Graph& graph) {
   return false;
 }
 
+bool is_argument(const Block& body, Value v) {
+  return std::find(body.args.begin(), body.args.end(), v) != body.args.end();
+}
+
+// The barrier that copies into a ring complete on.
+Value full_barrier(const Graph& graph, Value ring) {
+  const std::vector<const Op*> definition = definitions(graph);
+  Value full;
+  walk(graph.entry, [&](const Op& op) {
+    if (op.code == OpCode::copy && definition[op.operands[0].id]->operands[0] == ring) full = op.operands[1];
+  });
+  return full;
+}
+
+// Whether the iteration uses the ring once, and after every other. The slot will be read one iteration longer; while it
+// is, the producer, which loads in the order of the uses, must have come past all that the next iteration reads first.
+bool loaded_last(const Block& body, Value ring) {
+  int uses = 0;
+  bool last = false;
+  walk(body, [&](const Op& op) {
+    if (op.code != OpCode::slot) return;
+    last = op.operands[0] == ring;
+    uses += last;
+  });
+  return last && uses == 1;
+}
+
 std::optional<Chain> find_chain(const Op& loop, const Graph& graph) {
   const Block& body = loop.regions[0];
   Chain chain{};
@@ -83,17 +111,21 @@ std::optional<Chain> find_chain(const Op& loop, const Graph& graph) {
   chain.slot = definition_in(body, right);
   if (chain.operand == nullptr || !chain.operand->regions.empty() || graph.type(left).kind != TypeKind::tile) return {};
   if (chain.slot == nullptr || chain.slot->code != OpCode::slot || uses(body, right) != 1) return {};
+  const Value full = full_barrier(graph, chain.slot->operands[0]);
   for (const Op& op : body.ops)
-    if (op.code == OpCode::wait && op.operands[1] == chain.slot->operands[1]) chain.slot_wait = &op;
-  if (chain.slot_wait == nullptr) return {};
+    if (op.code == OpCode::wait && op.operands[0] == full && op.operands[1] == chain.slot->operands[1])
+      chain.slot_wait = &op;
+  if (chain.slot_wait == nullptr || !loaded_last(body, chain.slot->operands[0])) return {};
 
   Value carried = chain.product->operands[2];
   if (const Op* scale = definition_in(body, carried)) {
     if (scale->code != OpCode::mul || uses(body, carried) != 1) return {};
+    const bool first = is_argument(body, scale->operands[0]);
     chain.scale = scale;
-    chain.factor = definition_in(body, scale->operands[1]);
+    chain.scaled_by = scale->operands[first ? 1 : 0];
+    chain.factor = definition_in(body, chain.scaled_by);
     if (chain.factor < chain.first_wait) chain.factor = nullptr;  // ops of one block: earlier ones lie before
-    carried = scale->operands[0];
+    carried = scale->operands[first ? 0 : 1];
   }
   const Op& yield = body.ops.back();
   for (std::size_t i = 0; i < loop.results.size(); ++i)
@@ -200,7 +232,7 @@ class OverlapProducts {
 
   Value scale(const Chain& chain, Value sum, Builder& b) {
     const OpCode code = skip_ones_ ? OpCode::scale : OpCode::mul;
-    return b.append_value(code, {sum, rewriter_[chain.scale->operands[1]]}, from_.type(chain.scale->results[0]));
+    return b.append_value(code, {sum, rewriter_[chain.scaled_by]}, from_.type(chain.scale->results[0]));
   }
 
   Value issue(const Chain& chain, const Pending& p, Builder& b) {

@@ -58,8 +58,9 @@ class SplitSums {
       if (!reduce || reduce->code != OpCode::reduce_sum || uses(body, reduce->results[0]) != 1) continue;
       sum.reduce = reduce;
       if (other != carried) sum.scale = definition_in(body, other);
-      const bool scaled = sum.scale && sum.scale->code == OpCode::mul && sum.scale->operands[0] == carried &&
-                          sum.scale->operands[1] != carried && uses(body, other) == 1;
+      const bool scaled = sum.scale && sum.scale->code == OpCode::mul &&
+                          (sum.scale->operands[0] == carried) != (sum.scale->operands[1] == carried) &&
+                          uses(body, other) == 1;
       if ((other == carried || scaled) && uses(body, carried) == 1 && splits(*reduce)) return sum;
     }
     return {};

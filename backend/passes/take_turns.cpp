@@ -24,9 +24,10 @@ void block(Block& body, bool in_loop) {
   const auto wait = std::find_if(fence, body.ops.end(), is(OpCode::mma_wait));
   if (wait == body.ops.end() || std::any_of(wait, body.ops.end(), is(OpCode::mma))) return;
   const auto commit = std::find_if(std::make_reverse_iterator(wait), body.ops.rend(), is(OpCode::mma_commit)).base();
+  const std::ptrdiff_t begin = fence - body.ops.begin(), end = commit - body.ops.begin();
   const SourceLoc loc = fence->loc;
-  body.ops.insert(body.ops.insert(commit, turn(OpCode::turn_pass, loc)) - (commit - fence),
-                  turn(OpCode::turn_wait, loc));
+  body.ops.insert(body.ops.begin() + end, turn(OpCode::turn_pass, loc));
+  body.ops.insert(body.ops.begin() + begin, turn(OpCode::turn_wait, loc));
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 //
 // Without turns nothing keeps warpgroups from doing the same thing at the same time, and they tend to: all wait for the
 // products of all. A turn is a whole iteration's products, up to the first wait for one. Loops whose products are not
-// all issued before the first wait keep them without turns. Runs after place_barriers: a warpgroup has what it needs
-// before its turn comes.
+// all issued before the first wait keep them without turns. Runs after place_barriers: a warpgroup has what its first
+// product needs before its turn comes; what the others need was loaded earlier.
 #pragma once
 
 #include <tessera/dsl/ir/ir.h>

@@ -66,6 +66,22 @@ const auto nested = kernel("nested", grid<Row>, [](ChainArgs<traced> a) {
   store(a.y, sum);
 });
 
+// The second product's operand is loaded before the first one's: its ring is refilled first.
+template <class Stage>
+struct LateArgs {
+  TESSERA_STRUCT(LateArgs, (In<Stage, f16, Row, Inner>, x), (In<Stage, f16, Other, Inner>, keys),
+                 (In<Stage, f16, Other, Column>, values), (Out<Stage, f32, Row, Column>, y));
+};
+const auto values_first = kernel("values_first", grid<Row>, [](LateArgs<traced> a) {
+  Tile<f16, Row, Inner> x = load(a.x);
+  auto sum = loop<Other>(Tile<f32, Row, Column>(0), [&](TileIndex<Other> t, Tile<f32, Row, Column> s) {
+    Tile<f16, Other, Column> values = load(a.values, t);
+    Tile<f32, Row, Other> weights = dot(x, load(a.keys, t));
+    return Tile<f32, Row, Column>(s + dot(cast<f16>(weights), values));
+  });
+  store(a.y, sum);
+});
+
 template <class Stage>
 struct TwoArgs {
   TESSERA_STRUCT(TwoArgs, (In<Stage, bf16, Row, Inner>, a), (In<Stage, bf16, Inner, Column>, b),
@@ -149,6 +165,9 @@ const std::vector<BlockProgram>& block_programs() {
       program(
           "a loop in a loop", [] { return nested.trace(); }, {{"Row", 128}, {"Inner", 64}, {"Other", 48}},
           {{"Column", 72}}, {{h, {200, 152}}, {h, {152, 104}}, {h, {104, 72}}, {f, {200, 72}}}, 2e-2),
+      program(
+          "values before keys", [] { return values_first.trace(); }, {{"Row", 128}, {"Other", 64}},
+          {{"Inner", 64}, {"Column", 72}}, {{h, {200, 64}}, {h, {330, 64}}, {h, {330, 72}}, {f, {200, 72}}}, 2e-2),
       program("two loops, and the first again", [] { return two_loops.trace(); },
               {{"Row", 128}, {"Column", 64}, {"Inner", 64}, {"Other", 32}}, {},
               {{b, {190, 168}}, {b, {168, 72}}, {b, {190, 88}}, {b, {72, 88}}, {f, {190, 72}}}),

@@ -84,8 +84,8 @@ TEST_CASE("dtype, rank and shape") {
         "error: o has the shape [2, 4, 39, 64]: dim 2 is 39, expected 40 (as in q); note: make the shapes agree");
   CHECK(Call().refused([](auto& c) { c.lse.shape[1] = 2; }) ==
         "error: lse has the shape [2, 2, 40]: dim 1 is 2, expected 4 (as in q); note: make the shapes agree");
-  CHECK(Call().refused([](auto& c) { c.k.shape[1] = c.v.shape[1] = 3; }) ==
-        "error: 4 query heads do not divide evenly over 3 key and value heads; note: make the number of query heads a "
+  CHECK(Call().refused([](auto& c) { c.q.shape[1] = c.o.shape[1] = c.lse.shape[1] = 3; }) ==
+        "error: 3 query heads do not divide evenly over 2 key and value heads; note: make the number of query heads a "
         "multiple of the "
         "number of key and value heads");
   CHECK(Call().refused([](auto& c) { c.v.data = nullptr; }) ==
