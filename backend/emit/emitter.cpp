@@ -157,13 +157,16 @@ void Emitter::finish_program(const ir::Op& store) {
   if (!number_ || !program_block_) return;
   const auto own = [&](const ir::Op& op) { return &op == &store; };
   if (std::none_of(program_block_->ops.begin(), program_block_->ops.end(), own)) return;
-  at_program(opaque(b, number_));
+  Value* number = opaque(b, number_);
+  at_program(number);
   number_ = nullptr;
+  none_ = b.CreateZExt(b.CreateLShr(number, 31), b.getInt64Ty());
 }
 
 // ir::program_at, for what this kernel asks of it.
 void Emitter::at_program(Value* number) {
   number_ = number;
+  none_ = nullptr;
   programs_.assign(kernel.grid.size(), nullptr);
   const auto counts_planned = [&](std::size_t i) {
     return kernel.whole_extent(kernel.grid[i]) ||
@@ -198,6 +201,11 @@ void Emitter::at_program(Value* number) {
   }
   if (kernel.order.descending && counts_planned(0))
     programs_[0] = b.CreateSub(b.CreateSub(count(0), i32(1)), programs_[0]);
+}
+
+Value* Emitter::stride(int param, int dim) {
+  Value* elements = slot({.kind = SlotKind::stride, .param = param, .dim = dim});
+  return none_ ? b.CreateAdd(elements, none_) : elements;
 }
 
 Value* Emitter::program(ir::Axis grid_axis) {

@@ -83,6 +83,9 @@ class Emitter {
   // From the first store of a program's own block on, its coordinates are worked out anew: until then they would take
   // registers through its loops.
   void finish_program(const ir::Op& store);
+  // Elements from one index of a tensor's dim to the next. Where a program is being finished it is worked out anew,
+  // too: its multiples are many, and the same in every program.
+  llvm::Value* stride(int param, int dim);
   void in_programs(const ir::Block* block) { program_block_ = block; }
   llvm::Value* first_program();          // the block's: its number
   void at_program(llvm::Value* number);  // what follows computes this program of the launch
@@ -125,6 +128,7 @@ class Emitter {
   std::vector<Bound> bound_;
   std::vector<llvm::Value*> programs_;  // by grid axis; null where nothing asks
   llvm::Value* number_ = nullptr;       // of the program, while its coordinates are those of its start
+  llvm::Value* none_ = nullptr;         // 0, which the compiler cannot know, where a program is being finished
   const ir::Block* program_block_ = nullptr;
   llvm::GlobalVariable *memory_ = nullptr, *zero_ = nullptr;
   std::unique_ptr<DebugInfo> debug_;

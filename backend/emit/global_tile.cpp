@@ -15,8 +15,6 @@ namespace {
 
 const llvm::ConstantInt* constant(Value* v) { return llvm::dyn_cast<llvm::ConstantInt>(v); }
 
-Value* stride(Emitter& e, int param, int dim) { return e.slot({.kind = SlotKind::stride, .param = param, .dim = dim}); }
-
 }  // namespace
 
 Value* program_coordinate(Emitter& e, int param, int implicit) {
@@ -30,7 +28,7 @@ Value* program_offset(Emitter& e, int param) {
   Value* offset = e.b.getInt64(0);
   for (int i = 0; i < static_cast<int>(implicit_axes(e.kernel, p).size()); ++i) {
     Value* at = e.b.CreateZExt(program_coordinate(e, param, i), e.b.getInt64Ty());
-    offset = e.b.CreateAdd(offset, e.b.CreateMul(at, stride(e, param, dim_of_implicit(e.kernel, p, i))));
+    offset = e.b.CreateAdd(offset, e.b.CreateMul(at, e.stride(param, dim_of_implicit(e.kernel, p, i))));
   }
   return offset;
 }
@@ -50,7 +48,7 @@ GlobalTile::GlobalTile(Emitter& e, int param, const ir::Type& type, const Values
     offset = e.b.CreateAdd(offset, e.b.CreateMul(first, d.stride));
   }
   for (int i = 0; i < static_cast<int>(implicit_axes(e.kernel, p).size()); ++i)
-    outer_strides_.push_back(stride(e, param, dim_of_implicit(e.kernel, p, i)));
+    outer_strides_.push_back(e.stride(param, dim_of_implicit(e.kernel, p, i)));
   Value* pointer = e.slot({.kind = SlotKind::pointer, .param = param});
   base_ = e.b.CreateGEP(e.b.getInt8Ty(), pointer, e.b.CreateMul(offset, e.b.getInt64(bytes_of(p.dtype))));
   find_width();
@@ -59,7 +57,7 @@ GlobalTile::GlobalTile(Emitter& e, int param, const ir::Type& type, const Values
 GlobalTile::Dim GlobalTile::dim(int listed, Value* start, ir::Axis bounded, Value* bound) const {
   const ir::Param& p = e_.kernel.params[param_];
   const ir::Axis axis = p.axes[listed];
-  Dim d{.axis = axis, .stride = stride(e_, param_, dim_of_listed(e_.kernel, p, listed)), .start = start};
+  Dim d{.axis = axis, .stride = e_.stride(param_, dim_of_listed(e_.kernel, p, listed)), .start = start};
   d.in_tile = type_.has(axis);
   d.thread = d.in_tile ? thread_part(e_, *type_.layout, axis) : e_.i32(0);
   d.limit = e_.length(axis);
