@@ -157,12 +157,43 @@ std::optional<Value> simplify_float(Emitter& out, const Op& op, const Type& type
   return std::nullopt;
 }
 
+// `condition` with its bound k <= a, if it has one, cut off at the end of an axis: k <= min(a, end - 1). One comparison
+// fewer for each element of a partial tile. A length is never negative, so end - 1 does not wrap.
+std::optional<Value> cut_off(Emitter& out, Value condition, Value k, Value end) {
+  const Op* test = out.definition(condition);
+  if (!test) return std::nullopt;
+  const Type type = out.type(condition);
+  if (test->code == OpCode::le && test->operands[0] == k) {
+    const Value last = out.emit(OpCode::add, {end, out.constant(-1, out.type(end))}, out.type(end));
+    const Value bound = out.emit(OpCode::min, {test->operands[1], last}, out.type(test->operands[1]));
+    return out.emit(OpCode::le, {k, bound}, type);
+  }
+  if (test->code != OpCode::logical_and) return std::nullopt;
+  const std::vector<Value> sides = test->operands;
+  for (int i : {0, 1})
+    if (std::optional<Value> cut = cut_off(out, sides[i], k, end))
+      return out.emit(OpCode::logical_and, {i == 0 ? *cut : sides[0], i == 0 ? sides[1] : *cut}, type);
+  return std::nullopt;
+}
+
+std::optional<Value> simplify_conjunction(Emitter& out, const Op& op, const Type& type) {
+  for (int i : {0, 1}) {
+    const Op* within = out.definition(op.operands[i]);
+    if (!within || within->code != OpCode::lt) continue;
+    const Value k = within->operands[0], end = within->operands[1];
+    const Op* length = out.definition(end);
+    if (!length || length->code != OpCode::length) continue;
+    if (std::optional<Value> cut = cut_off(out, op.operands[1 - i], k, end)) return out.fit(*cut, type);
+  }
+  return std::nullopt;
+}
+
 std::optional<Value> simplify_logic(Emitter& out, const Op& op, const Type& type) {
   Value a = op.operands[0], b = op.operands[1];
   bool neutral = op.code == OpCode::logical_and;
   if (a == b) return out.fit(a, type);
   std::optional<double> number = out.number(b);
-  if (!number) return std::nullopt;
+  if (!number) return neutral ? simplify_conjunction(out, op, type) : std::nullopt;
   if ((*number != 0) == neutral) return out.fit(a, type);
   return out.constant(!neutral, type);
 }
