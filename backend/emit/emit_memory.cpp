@@ -66,7 +66,7 @@ Values read_runs(Emitter& e, int param, const Type& type, const GlobalTile& tile
     }
     Values loaded;
     for (int r : group.first)
-      for (Value* part : split(e, read(e, param, run, tile.pointer(r), bytes), n)) loaded.push_back(part);
+      for (Value* part : split(e, read(e, param, run, tile.pointer(r, width), bytes), n)) loaded.push_back(part);
     if (group.exists) {
       e.b.CreateBr(end);
       e.b.SetInsertPoint(end);
@@ -107,7 +107,7 @@ void write_runs(Emitter& e, const Type& type, const Bound& value, const GlobalTi
             run =
                 e.b.CreateInsertElement(run, value.regs[(packed(type) ? r / 2 : r) + i], static_cast<std::uint64_t>(i));
         }
-        e.b.CreateAlignedStore(run, tile.pointer(r), llvm::Align(static_cast<std::uint64_t>(bytes)));
+        e.b.CreateAlignedStore(run, tile.pointer(r, width), llvm::Align(static_cast<std::uint64_t>(bytes)));
       }
     };
     Value* exists = group.exists && once ? e.b.CreateAnd(group.exists, once) : group.exists ? group.exists : once;

@@ -138,12 +138,19 @@ std::vector<GlobalTile::Group> GlobalTile::groups(int width) const {
   return groups;
 }
 
-Value* GlobalTile::pointer(int reg) const {
-  Value* offset = e_.b.getInt64(0);
-  for (const Dim& d : dims_)
-    if (const int step = at(d, reg)) offset = e_.b.CreateAdd(offset, e_.b.CreateMul(d.stride, e_.b.getInt64(step)));
+Value* GlobalTile::pointer(int reg, int width) const {
   const std::int64_t bytes = bytes_of(e_.kernel.params[param_].dtype);
-  return e_.b.CreateGEP(e_.b.getInt8Ty(), base_, e_.b.CreateMul(offset, e_.b.getInt64(bytes)));
+  Value* offset = e_.b.getInt64(0);
+  int packed = 0;  // elements along the last axis, whose stride is 1 where several move at once: a constant
+  for (const Dim& d : dims_) {
+    const int step = at(d, reg);
+    if (width > 1 && &d == &dims_.back())
+      packed = step;
+    else if (step != 0)
+      offset = e_.b.CreateAdd(offset, e_.b.CreateMul(d.stride, e_.b.getInt64(step)));
+  }
+  Value* row = e_.b.CreateGEP(e_.b.getInt8Ty(), base_, e_.b.CreateMul(offset, e_.b.getInt64(bytes)));
+  return e_.b.CreateGEP(e_.b.getInt8Ty(), row, e_.b.getInt64(packed * bytes));
 }
 
 }  // namespace tessera::backend

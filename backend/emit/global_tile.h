@@ -26,7 +26,7 @@ class GlobalTile {
     std::vector<int> first;         // first register of each run
   };
   std::vector<Group> groups(int width) const;
-  llvm::Value* pointer(int reg) const;
+  llvm::Value* pointer(int reg, int width) const;  // of a run of `width` registers from `reg` on
 
  private:
   struct Dim {

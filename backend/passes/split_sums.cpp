@@ -61,7 +61,9 @@ class SplitSums {
       const bool scaled = sum.scale && sum.scale->code == OpCode::mul &&
                           (sum.scale->operands[0] == carried) != (sum.scale->operands[1] == carried) &&
                           uses(body, other) == 1;
-      if ((other == carried || scaled) && uses(body, carried) == 1 && splits(*reduce)) return sum;
+      const bool same =
+          from_.type(carried).dims == from_.type(reduce->results[0]).dims;  // not a row's sum for each column
+      if (same && (other == carried || scaled) && uses(body, carried) == 1 && splits(*reduce)) return sum;
     }
     return {};
   }

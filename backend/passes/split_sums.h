@@ -10,8 +10,8 @@
 //
 // A reduction's last steps cross lanes and wait for each other. Nobody reads a running sum within its loop, so each
 // column of the accumulator's 8 can be summed by its own lane for as long as the loop runs. A sum that comes from
-// outside enters as eight eighths, which is exact; one that a loop before has split enters as it is. Runs after
-// assign_layouts.
+// outside enters as eight eighths, exact but for subnormal numbers; one that a loop before has split enters as it is.
+// Runs after assign_layouts.
 #pragma once
 
 #include <tessera/backend/layouts.h>
