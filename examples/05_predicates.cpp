@@ -56,23 +56,27 @@ int main() {
   // / and % round down, where C++ rounds towards zero: -1 / 8 is -1 and -1 % 8 is 7.
   Mask shifted = [](Position q, Position k) { return (k - 100) / 8 == (q - 100) / 8 || (k - q) % 50 == 1; };
 
+  // Nothing is undefined: i32 wraps, and x / 0 and x % 0 are 0.
+  Mask defined = [](Position q, Position k) { return q % (k % 3) == 0 || (k * 1103515245 + 12345) / 65536 % 4 == 1; };
+
   // abs, min, max and where(condition, a, b). All operands are computed: nothing branches.
   Mask shaped = [](Position q, Position k) { return abs(q - k) <= max(4, min(q / 4, where(k < 90, 12, 30))); };
 
   // A third parameter has the head, the batch and the lengths of the call.
   Mask by_head = [](Position q, Position k, At at) { return k <= q + at.key_length - at.query_length - at.head; };
 
-  // Tables of i32 or f32, captured (one or two dims) or given at the call. A read past an end gives the nearest
-  // element.
+  // Tables of i32 or f32, captured (one or two dims) or given at the call. One that is read at a position itself, as
+  // speaker[k], has as many elements as there are positions, or is refused; computed indices are clamped to its ends.
   Mask tables = [=](Position q, Position k) { return live(q / 70, k / 70) != 0 || speaker[q + 20] == speaker[k]; };
   Mask by_call = [phase](Position q, Position k) { return phase[q] == phase[k]; };
 
-  // f32 by cast, with exp, log, sqrt, tanh, floor and the like.
+  // f32 by cast, with exp, log, sqrt, tanh, floor and the like. What is used twice gets a name: by let, or by its type.
   Mask rounded = [reach](Position q, Position k, At at) {
-    return sqrt(cast<f32>(abs(q - k))) * 2 < sqrt(reach[at.head]);
+    auto away = let(sqrt(cast<f32>(abs(q - k))));
+    return away * 2 < sqrt(reach[at.head]) || abs(away - 8.5) < 0.25;
   };
 
-  // A Param: a number of each call. A value that is used twice gets a name.
+  // A Param: a number of each call.
   Mask band = [left](Position q, Position k) {
     Position back = q - k;
     return back >= 0 && back <= left;
@@ -81,6 +85,10 @@ int main() {
   same("strided", strided, [](int q, int k, int) { return k <= q && (q - k < 64 || k % 8 == 0); });
   same("shifted", shifted,
        [](int q, int k, int) { return floor_div(k - 100, 8) == floor_div(q - 100, 8) || floor_mod(k - q, 50) == 1; });
+  same("defined", defined, [](int q, int k, int) {
+    const auto random = static_cast<std::int32_t>(static_cast<std::uint32_t>(k) * 1103515245u + 12345u);
+    return k % 3 == 0 || q % (k % 3) == 0 || floor_mod(floor_div(random, 65536), 4) == 1;
+  });
   same("shaped", shaped,
        [](int q, int k, int) { return std::abs(q - k) <= std::max(4, std::min(q / 4, k < 90 ? 12 : 30)); });
   same("by head", by_head, [](int q, int k, int head) { return k <= q - head; });
@@ -92,7 +100,14 @@ int main() {
   same("by call", by_call, [&](int q, int k, int) { return phases[q] == phases[k]; }, {},
        {{"phase", View::contiguous(phases.data(), i32, {kTokens})}});
   same("rounded", rounded, [&](int q, int k, int head) {
-    return std::sqrt(static_cast<float>(std::abs(q - k))) * 2 < std::sqrt(reach_of_head[head]);
+    const float away = std::sqrt(static_cast<float>(std::abs(q - k)));
+    return away * 2 < std::sqrt(reach_of_head[head]) || std::abs(away - 8.5) < 0.25;
   });
+  try {  // 199 ids for 200 keys
+    same("short", documents(std::vector<std::int32_t>(kTokens - 1)), [](int, int, int) { return true; });
+    example::check(false, "a table that a position indexes is refused if it is too short");
+  } catch (const UserError& error) {
+    std::printf("refused: %s\n", error.what());
+  }
   same("band", band, [](int q, int k, int) { return k <= q && q - k <= 33; }, {{"left", 33}});
 }

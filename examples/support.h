@@ -54,14 +54,22 @@ inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
 
 using Allowed = std::function<bool(std::int64_t query, std::int64_t key)>;
 
-// One row of softmax(Q K^T / sqrt(dim)) V, over the keys that are allowed; zeros when there are none.
-inline std::vector<double> attention_row(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t head,
-                                         std::int64_t query, const Allowed& allowed) {
+// The score of a query and a key from their product q.k.
+using Scored = std::function<double(double product, std::int64_t query, std::int64_t key)>;
+
+struct Row {
+  std::vector<double> out;
+  double lse;
+};
+
+// One row of softmax(scores) V over the keys that are allowed, and its log-sum-exp; zeros and -inf when there are none.
+inline Row scored_row(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t head, std::int64_t query,
+                      const Allowed& allowed, const Scored& scored) {
   const std::int64_t kv_head = head / (q.heads / k.heads);
   const auto q_row = q.row(head, query);
   std::vector<double> out(static_cast<std::size_t>(v.dim), 0.0), scores(static_cast<std::size_t>(k.tokens), -INFINITY);
   for (std::int64_t key = 0; key < k.tokens; ++key) {
-    if (allowed(query, key)) scores[key] = dot(q_row, k.row(kv_head, key)) / std::sqrt(static_cast<double>(q.dim));
+    if (allowed(query, key)) scores[key] = scored(dot(q_row, k.row(kv_head, key)), query, key);
   }
   const double largest = *std::max_element(scores.begin(), scores.end());
   double sum = 0;
@@ -73,7 +81,14 @@ inline std::vector<double> attention_row(const Tensor& q, const Tensor& k, const
     sum += weight;
   }
   for (double& x : out) x = sum > 0 ? x / sum : 0;
-  return out;
+  return {out, largest + std::log(sum)};
+}
+
+// With the usual scores, q.k / sqrt(dim).
+inline std::vector<double> attention_row(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t head,
+                                         std::int64_t query, const Allowed& allowed) {
+  const double scale = 1 / std::sqrt(static_cast<double>(q.dim));
+  return scored_row(q, k, v, head, query, allowed, [&](double product, auto, auto) { return scale * product; }).out;
 }
 
 // Largest |O - exact| over every `step`-th query of every head.

@@ -26,28 +26,28 @@ void Attention::operator()(const AttentionCall& call, SourceLoc loc) {
   at_line(loc, [&] { impl_->call(call, loc); });
 }
 
-std::string Attention::explain() const {
-  return at_line({}, [&] { return library::to_text(impl_->explanation()); });
+std::string Attention::explain(SourceLoc loc) const {
+  return at_line(loc, [&] { return library::to_text(impl_->explanation()); });
 }
 
-std::string Attention::explain_json() const {
-  return at_line({}, [&] { return library::to_json(impl_->explanation()); });
+std::string Attention::explain_json(SourceLoc loc) const {
+  return at_line(loc, [&] { return library::to_json(impl_->explanation()); });
 }
 
-std::string Attention::ir(ir::Stage stage) const {
-  return at_line({}, [&] { return ir::print(impl_->kernel(stage)); });
+std::string Attention::ir(ir::Stage stage, SourceLoc loc) const {
+  return at_line(loc, [&] { return ir::print(impl_->kernel(stage)); });
 }
 
-std::string Attention::llvm_ir() const {
-  return at_line({}, [&] { return impl_->compiled_texts().llvm_ir; });
+std::string Attention::llvm_ir(SourceLoc loc) const {
+  return at_line(loc, [&] { return impl_->compiled_texts().llvm_ir; });
 }
 
-std::string Attention::ptx() const {
-  return at_line({}, [&] { return impl_->built_last()->artifact.ptx; });
+std::string Attention::ptx(SourceLoc loc) const {
+  return at_line(loc, [&] { return impl_->built_last()->artifact.ptx; });
 }
 
-std::string Attention::cubin() const {
-  return at_line({}, [&] {
+std::string Attention::cubin(SourceLoc loc) const {
+  return at_line(loc, [&] {
     const auto built = impl_->built_last();
     const runtime::Image& image = built->program.image();
     if (image.kind == runtime::Image::Kind::cubin) return image.bytes;
@@ -57,7 +57,9 @@ std::string Attention::cubin() const {
   });
 }
 
-std::string Attention::sass() const { return library::disassemble(cubin()); }
+std::string Attention::sass(SourceLoc loc) const {
+  return at_line(loc, [&] { return library::disassemble(cubin(loc)); });
+}
 
 int Attention::compiles() const { return impl_->compiles(); }
 

@@ -35,15 +35,16 @@ class TESSERA_API Attention {
   void operator()(const AttentionCall& call, SourceLoc loc = SourceLoc::here());
 
   // What is visited, what the kernel costs, and where the time to compile went. Compile what has not been compiled yet.
-  std::string explain() const;
-  std::string explain_json() const;
+  std::string explain(SourceLoc loc = SourceLoc::here()) const;
+  std::string explain_json(SourceLoc loc = SourceLoc::here()) const;
 
   // The program at each stage of the compiler.
-  std::string ir(ir::Stage stage) const;
-  std::string llvm_ir() const;
-  std::string ptx() const;
-  std::string cubin() const;  // bytes. UserError where only the driver can assemble, saying why
-  std::string sass() const;   // UserError where no disassembler is installed
+  std::string ir(ir::Stage stage, SourceLoc loc = SourceLoc::here()) const;
+  std::string llvm_ir(SourceLoc loc = SourceLoc::here()) const;
+  std::string ptx(SourceLoc loc = SourceLoc::here()) const;
+  std::string cubin(
+      SourceLoc loc = SourceLoc::here()) const;  // bytes. UserError where only the driver can assemble, saying why
+  std::string sass(SourceLoc loc = SourceLoc::here()) const;  // UserError where no disassembler is installed
 
   // Kernels this Attention has had compiled or fetched from disk; those it shared with others don't count.
   int compiles() const;

@@ -66,10 +66,18 @@ Tuned::Answer Attention::Impl::tuned(const AttentionShapes& shapes) {
   return tuned_->at(shapes, [&]() -> const TracedProgram& { return *traced(shapes.lse, shapes.key_lengths); });
 }
 
+backend::TileShape Attention::Impl::tile(const AttentionShapes& shapes) {
+  const backend::TileShape wanted = tuned(shapes).choice.tile;
+  if (wanted.query != 0 && wanted.key != 0) return wanted;
+  // Tuning names whole tiles: what is left open is what the options leave open, whatever the shapes.
+  return tiles_.get({shapes.lse, shapes.key_lengths},
+                    [&] { return choose_tile(wanted, *traced(shapes.lse, shapes.key_lengths), *target_); });
+}
+
 std::shared_ptr<const PlanInput> Attention::Impl::input_of(const AttentionShapes& shapes, const AttentionCall* call) {
   auto input = std::make_shared<PlanInput>();
   input->shapes = shapes;
-  input->tile = choose_tile(tuned(shapes).choice.tile, *traced(shapes.lse, shapes.key_lengths), *target_);
+  input->tile = tile(shapes);
   if (call) input->scalars = call->params;
   if (call && shapes.key_lengths && call->key_lengths.memory == Memory::host) {
     auto lengths = static_cast<const std::int32_t*>(call->key_lengths.data);

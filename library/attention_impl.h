@@ -59,6 +59,7 @@ struct Attention::Impl {
                                                   const runtime::Device* device);
   std::shared_ptr<const library::Planned> find_or_make_plan(const std::shared_ptr<const library::PlanInput>& input);
   std::shared_ptr<const library::PlanInput> input_of(const AttentionShapes& shapes, const AttentionCall* call);
+  backend::TileShape tile(const AttentionShapes& shapes);
   library::Tuned::Answer tuned(const AttentionShapes& shapes);  // tile and schedule: the user's, tuned, or the default
   void check_tables(const AttentionShapes& shapes, const AttentionCall* call, SourceLoc loc) const;
   std::vector<const mask::Pointwise*> functions() const;
@@ -79,6 +80,7 @@ struct Attention::Impl {
   const backend::Target* target_;
   std::optional<library::Tuned> tuned_;
   library::MadeOnce<std::pair<bool, bool>, std::shared_ptr<const library::TracedProgram>> traced_;  // by lse, bounded
+  library::MadeOnce<std::pair<bool, bool>, backend::TileShape> tiles_;  // chosen for what is left open, by lse, bounded
   library::MadeOnce<std::string, std::shared_ptr<const Kernel>> kernels_;  // by text and schedule
   library::TableStore tables_;
 

@@ -11,15 +11,12 @@
 #include <tessera/dsl/ir/rewrite.h>
 #include <tessera/library/artifact_text.h>
 #include <tessera/library/build_id.h>
+#include <tessera/library/elapsed.h>
 #include <tessera/library/environment.h>
 
 namespace tessera::library {
 
 namespace {
-
-double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 runtime::Hash key_of(const BuildRequest& request) {
   static const std::string compiler = compiler_identity();

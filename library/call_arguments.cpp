@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,7 +23,7 @@ const NamedTable* find_table(const AttentionCall& call, const std::string& name)
 }
 
 struct Wanted {
-  std::vector<std::string> scalars, tables;
+  std::vector<ir::Param> scalars, tables;
 };
 
 Wanted wanted_names(const std::vector<const mask::Pointwise*>& functions) {
@@ -30,19 +31,53 @@ Wanted wanted_names(const std::vector<const mask::Pointwise*>& functions) {
   for (const mask::Pointwise* function : functions) {
     for (std::size_t i = 0; i < function->captures.size(); ++i) {
       const ir::Param& param = function->function.params[i];
-      if (param.kind == ir::ParamKind::scalar) wanted.scalars.push_back(param.name);
-      if (param.kind == ir::ParamKind::table && !function->captures[i].table) wanted.tables.push_back(param.name);
+      if (param.kind == ir::ParamKind::scalar) wanted.scalars.push_back(param);
+      if (param.kind == ir::ParamKind::table && !function->captures[i].table) wanted.tables.push_back(param);
     }
   }
   return wanted;
 }
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+const ir::Param* find(const std::vector<ir::Param>& params, const std::string& name) {
+  auto found = std::find_if(params.begin(), params.end(), [&](const ir::Param& param) { return param.name == name; });
+  return found == params.end() ? nullptr : &*found;
 }
 
-std::string list_of(const std::vector<std::string>& names) {
+std::string list_of(const std::vector<ir::Param>& params) {
+  std::vector<std::string> names;  // several functions may read one
+  for (const ir::Param& param : params) {
+    if (std::find(names.begin(), names.end(), param.name) == names.end()) names.push_back(param.name);
+  }
   return names.empty() ? "it reads none" : fmt::format("it reads: {}", fmt::join(names, ", "));
+}
+
+template <class Named>
+void check_once(const char* what, const std::vector<Named>& all, SourceLoc loc) {
+  for (auto at = all.begin(); at != all.end(); ++at) {
+    if (std::any_of(all.begin(), at, [&](const Named& before) { return before.name == at->name; }))
+      throw UserError(loc, fmt::format("{} '{}' is given twice", what, at->name), "give each name once");
+  }
+}
+
+void check_value(const ir::Param& param, double value, SourceLoc loc) {
+  if (is_param_value(param.dtype, value)) return;
+  throw UserError(
+      loc, fmt::format("'{}' is an {} scalar, got {}", param.name, name_of(param.dtype), value),
+      param.dtype == DType::i32 ? "pass a whole number that fits 32 bits" : "pass a finite number of at most 3.4e38");
+}
+
+void check_table(const ir::Param& param, const View& data, Memory memory, SourceLoc loc) {
+  if (data.memory != memory) {
+    throw UserError(loc, fmt::format("table '{}' is not in the memory that q is in", param.name),
+                    "put all data of a call in one memory");
+  }
+  if (static_cast<int>(data.shape.size()) != param.rank) {
+    throw UserError(loc,
+                    fmt::format("table '{}' has the shape {}, and is read at {} position{}", param.name,
+                                shape_text(data), param.rank, param.rank == 1 ? "" : "s"),
+                    fmt::format("give it {} dim{}", param.rank, param.rank == 1 ? "" : "s"));
+  }
+  check_address("table '" + param.name + "'", data, bytes_of(data.dtype), loc);
 }
 
 }  // namespace
@@ -50,26 +85,28 @@ std::string list_of(const std::vector<std::string>& names) {
 void check_names(const std::vector<const mask::Pointwise*>& functions, const AttentionCall& call, SourceLoc loc) {
   Wanted wanted = wanted_names(functions);
   for (const mask::NamedScalar& scalar : call.params) {
-    if (contains(wanted.scalars, scalar.name)) continue;
-    throw UserError(loc, fmt::format("no mask or score of this Attention reads a Param named '{}'", scalar.name),
-                    list_of(wanted.scalars));
+    const ir::Param* param = find(wanted.scalars, scalar.name);
+    if (!param) {
+      throw UserError(loc, fmt::format("no mask or score of this Attention reads a Param named '{}'", scalar.name),
+                      list_of(wanted.scalars));
+    }
+    check_value(*param, scalar.value, loc);
   }
+  check_once("Param", call.params, loc);
   for (const NamedTable& table : call.tables) {
-    if (!contains(wanted.tables, table.name)) {
+    const ir::Param* param = find(wanted.tables, table.name);
+    if (!param) {
       throw UserError(
           loc, fmt::format("no mask or score of this Attention reads a table named '{}' at the call", table.name),
           list_of(wanted.tables));
     }
-    if (table.data.memory != call.q.memory) {
-      throw UserError(loc, fmt::format("table '{}' is not in the memory that q is in", table.name),
-                      "put all data of a call in one memory");
-    }
-    check_address("table '" + table.name + "'", table.data, bytes_of(table.data.dtype), loc);
+    check_table(*param, table.data, call.q.memory, loc);
   }
-  for (const std::string& name : wanted.tables) {
-    if (find_table(call, name)) continue;
-    throw UserError(loc, fmt::format("the call lacks the table '{}'", name),
-                    fmt::format("give .tables = {{{{\"{}\", view}}}}", name));
+  check_once("table", call.tables, loc);
+  for (const ir::Param& param : wanted.tables) {
+    if (find_table(call, param.name)) continue;
+    throw UserError(loc, fmt::format("the call lacks the table '{}'", param.name),
+                    fmt::format("give .tables = {{{{\"{}\", view}}}}", param.name));
   }
 }
 
@@ -86,6 +123,14 @@ std::vector<std::vector<std::int64_t>> table_shapes(const mask::Pointwise& funct
     }
   }
   return shapes;
+}
+
+bool is_scalar_value(DType dtype, double value) {
+  return dtype != DType::i32 || (std::floor(value) == value && value >= -0x1p31 && value < 0x1p31);
+}
+
+bool is_param_value(DType dtype, double value) {
+  return is_scalar_value(dtype, value) && std::fabs(value) <= std::numeric_limits<float>::max();
 }
 
 double scalar_of(const ParameterSource& source, const AttentionCall& call) {

@@ -12,8 +12,9 @@
 
 namespace tessera::library {
 
-// Names that calls may give values for. UserErrors for a name nobody reads, and for a table that is missing or lies in
-// another memory than the tensors.
+// Names that calls may give values for. UserErrors for a name nobody reads or that is given twice, for a value that its
+// Param does not hold, and for a table that is missing, has another rank than it is read with, or lies in another
+// memory than the tensors.
 void check_names(const std::vector<const mask::Pointwise*>& functions, const AttentionCall& call, SourceLoc loc);
 
 // The tables of `function` as this call has them; tables that only a call can give have no shape where there is no
@@ -24,6 +25,8 @@ using PlaceTable = std::function<View(const std::shared_ptr<const mask::TableDat
 std::vector<ir::Argument> call_arguments(const Planned& planned, const AttentionCall& call, double scale,
                                          const View& key_lengths, const PlaceTable& place);
 
+bool is_scalar_value(DType dtype, double value);  // i32: a whole number of 32 bits
+bool is_param_value(DType dtype, double value);   // of a Param: and f32 is finite
 double scalar_of(const ParameterSource& source, const AttentionCall& call);
 const View& tensor_of(const ParameterSource& source,
                       const AttentionCall& call);  // of a kind that is a tensor or named table

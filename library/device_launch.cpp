@@ -1,7 +1,6 @@
 #include <tessera/library/device_launch.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include <tessera/library/check_call.h>
 #include <tessera/library/devices.h>
@@ -32,16 +31,6 @@ bool has_address(Kind kind) {
 }
 
 bool is_read_in_units(Kind kind) { return kind == Kind::q || kind == Kind::k || kind == Kind::v || kind == Kind::o; }
-
-bool fits(DType dtype, double value) {
-  return dtype != DType::i32 || (std::floor(value) == value && value >= -0x1p31 && value < 0x1p31);
-}
-
-bool same_scalars(const std::vector<mask::NamedScalar>& a, const std::vector<mask::NamedScalar>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const mask::NamedScalar& x, const mask::NamedScalar& y) {
-    return x.name == y.name && x.value == y.value;
-  });
-}
 
 }  // namespace
 
@@ -114,7 +103,8 @@ bool DeviceLaunch::serves(const AttentionCall& call) const {
   }
   if (moved && find_overlap(call)) return false;
   return std::all_of(values_.begin(), values_.end(), [&](const Moving& moving) {
-    return fits(planned_->tiled.params[static_cast<std::size_t>(moving.param)].dtype, scalar_of(*moving.source, call));
+    return is_param_value(planned_->tiled.params[static_cast<std::size_t>(moving.param)].dtype,
+                          scalar_of(*moving.source, call));
   });
 }
 

@@ -10,6 +10,8 @@ namespace tessera::library {
 
 namespace {
 
+constexpr std::int64_t kMostMegabytes = std::int64_t{1} << 40;  // what the runtime takes
+
 using Variable = std::function<const char*(const char*)>;
 
 std::string text(const Variable& variable, const char* name) {
@@ -18,14 +20,14 @@ std::string text(const Variable& variable, const char* name) {
 }
 
 std::int64_t number(const Variable& variable, const char* name, std::int64_t fallback, std::int64_t low,
-                    std::int64_t high) {
+                    std::int64_t high, const char* also = "") {
   std::string value = text(variable, name);
   if (value.empty()) return fallback;
   std::int64_t result = 0;
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
   if (error != std::errc() || end != value.data() + value.size() || result < low || result > high) {
     throw UserError({}, fmt::format("environment variable {} is '{}'", name, value),
-                    fmt::format("set it to a whole number from {} to {}, or unset it", low, high));
+                    fmt::format("set it to a whole number from {} to {}{}, or unset it", low, high, also));
   }
   return result;
 }
@@ -37,10 +39,11 @@ Environment read_environment(const Variable& variable) {
   if (text(variable, "TESSERA_DEVICE") == "cpu") {
     result.device.reset();
   } else {
-    result.device = static_cast<int>(number(variable, "TESSERA_DEVICE", 0, 0, 1023));
+    result.device = static_cast<int>(number(variable, "TESSERA_DEVICE", 0, 0, 1023, " or to cpu"));
   }
   result.threads = static_cast<int>(number(variable, "TESSERA_THREADS", 0, 0, 4096));
   result.line_info = number(variable, "TESSERA_LINE_INFO", 0, 0, 1) != 0;
+  number(variable, "TESSERA_CACHE_MEGABYTES", 0, 1, kMostMegabytes);
   return result;
 }
 

@@ -1,5 +1,6 @@
 // What the user's environment says. The only reader of environment variables in the library; everybody else is given
-// the option structs that are filled from it. (Where the cache is and which assembler runs: runtime/environment.h.)
+// the option structs that are filled from it. (Where the cache is and which assembler runs: runtime/environment.h,
+// which also reads the cache's size; what it may be is checked here, where there is an error to tell.)
 //
 //   TESSERA_DEVICE          ordinal of the GPU that kernels are prepared for; "cpu": none (default 0)
 //   TESSERA_THREADS         threads of the interpreter (default: one a core)

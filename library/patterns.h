@@ -23,6 +23,17 @@ enum class Align : std::uint8_t {
   top_left,      // the first query is next to the first key: query i stands at key i
 };
 
+namespace check {
+// A pattern in a lambda: its variables are lvalues, which what makes a Mask of a pattern does not pass.
+template <class Q>
+struct CalledWithoutAt {
+  static_assert(detail::never<Q>,
+                "inside a lambda a pattern needs the lengths of the call: causal(q, k, at) in a lambda of (Position q, "
+                "Position k, At at); masks combine outside it, as in causal & mask");
+  static constexpr bool ok = true;
+};
+}  // namespace check
+
 // All keys.
 struct FullPattern {
   bool operator()(Position, Position) const { return true; }
@@ -32,6 +43,11 @@ inline constexpr FullPattern full{};
 // Keys up to the query's own place: `causal`, or causal(Align::top_left).
 struct CausalPattern {
   auto operator()(Position q, Position k, At at) const { return k <= q + (at.key_length - at.query_length); }
+  template <class Q>
+    requires std::same_as<Q, Position>
+  bool operator()(Q&, Q&) const {
+    return check::CalledWithoutAt<Q>::ok;
+  }
   TESSERA_API Mask operator()(Align align, SourceLoc loc = SourceLoc::here()) const;
 };
 inline constexpr CausalPattern causal{};

@@ -9,6 +9,7 @@
 #include <tessera/dsl/ir/print.h>
 #include <tessera/dsl/ir/rewrite.h>
 #include <tessera/dsl/passes/simplify.h>
+#include <tessera/library/elapsed.h>
 #include <tessera/library/forward.h>
 
 namespace tessera::library {
@@ -17,10 +18,6 @@ namespace {
 
 using Kind = ParameterSource::Kind;
 using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 Traced trace(const AttentionOptions& options, ForwardOptions forward_options) {
   if (*options.scale <= 0) forward_options.query_factor = *options.scale < 0 ? -1 : 0;
@@ -106,12 +103,6 @@ void check_sources(const ir::Kernel& tiled, const std::vector<ParameterSource>& 
                         print(tiled));
 }
 
-bool same(const std::vector<mask::NamedScalar>& a, const std::vector<mask::NamedScalar>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const mask::NamedScalar& x, const mask::NamedScalar& y) {
-    return x.name == y.name && x.value == y.value;
-  });
-}
-
 // With key lengths that only the device knows, any tile may turn out to reach past a sequence's end.
 void make_all_partial(mask::Plan& plan) {
   for (mask::TileList* list : lists_of(plan)) {
@@ -175,13 +166,19 @@ TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bo
   return result;
 }
 
+bool same_scalars(const std::vector<mask::NamedScalar>& a, const std::vector<mask::NamedScalar>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const mask::NamedScalar& x, const mask::NamedScalar& y) {
+    return x.name == y.name && x.value == y.value;
+  });
+}
+
 bool operator==(const PlanInput& a, const PlanInput& b) {
   return a.shapes == b.shapes && a.tile.query == b.tile.query && a.tile.key == b.tile.key &&
-         a.key_lengths == b.key_lengths && same(a.scalars, b.scalars);
+         a.key_lengths == b.key_lengths && same_scalars(a.scalars, b.scalars);
 }
 
 bool Planned::serves_scalars(const std::vector<mask::NamedScalar>& scalars) const {
-  if (same(scalars, input.scalars)) return true;
+  if (same_scalars(scalars, input.scalars)) return true;
   if (list) return false;
   const auto small = [&](const mask::NamedScalar& scalar) { return std::fabs(scalar.value) <= room; };
   if (!mask || std::all_of(scalars.begin(), scalars.end(), small)) return true;

@@ -50,6 +50,9 @@ struct TracedProgram {
 TracedProgram plannable(Traced traced, passes::Tiling tiling);
 TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bounded);
 
+// The same names and values in the same order.
+bool same_scalars(const std::vector<mask::NamedScalar>& a, const std::vector<mask::NamedScalar>& b);
+
 struct PlanInput {
   AttentionShapes shapes;
   std::vector<mask::NamedScalar> scalars;

@@ -38,14 +38,6 @@ std::int64_t covered_length(const mask::Pointwise* mask) {
   return length;
 }
 
-// The view that says where a call's data is: the first of them. Null for a call without any.
-const View* first_view(const std::vector<ir::Argument>& arguments) {
-  for (const ir::Argument& argument : arguments) {
-    if (const View* view = std::get_if<View>(&argument)) return view;
-  }
-  return nullptr;
-}
-
 void check_one_memory(const ir::Kernel& kernel, const std::vector<ir::Argument>& arguments, Memory memory,
                       SourceLoc loc) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -246,14 +238,14 @@ void Program::check(const std::string& target, SourceLoc loc) const {
   at_line(loc, [&] { impl_->check(target.empty() ? *impl_->target : backend::target_named(target)); });
 }
 
-std::string Program::explain() const {
+std::string Program::explain(SourceLoc loc) const {
   std::lock_guard lock(impl_->mutex);
-  return at_line({}, [&] { return impl_->explain(); });
+  return at_line(loc, [&] { return impl_->explain(); });
 }
 
-std::string Program::ir(ir::Stage stage) const {
+std::string Program::ir(ir::Stage stage, SourceLoc loc) const {
   std::lock_guard lock(impl_->mutex);
-  return at_line({}, [&] {
+  return at_line(loc, [&] {
     if (stage == ir::Stage::traced) return ir::print(traced());
     const Planned& planned = impl_->needed();
     if (stage == ir::Stage::tiled) return planned.text;
@@ -261,9 +253,9 @@ std::string Program::ir(ir::Stage stage) const {
   });
 }
 
-std::string Program::ptx() const {
+std::string Program::ptx(SourceLoc loc) const {
   std::lock_guard lock(impl_->mutex);
-  return at_line({}, [&] { return impl_->build(impl_->needed())->artifact.ptx; });
+  return at_line(loc, [&] { return impl_->build(impl_->needed())->artifact.ptx; });
 }
 
 }  // namespace tessera

@@ -45,7 +45,7 @@ class TESSERA_API Program {
   // The program's argument struct, bound.
   template <class Bound>
   void operator()(const Bound& bound, void* stream = nullptr, SourceLoc loc = SourceLoc::here()) {
-    call(arguments(bound, traced()), stream, loc);
+    call(arguments(bound, traced(), loc), stream, loc);
   }
   // One argument a parameter, in order. Outputs share no memory with anything else that is given.
   void call(std::vector<ir::Argument> arguments, void* stream = nullptr, SourceLoc loc = SourceLoc::here());
@@ -58,11 +58,11 @@ class TESSERA_API Program {
   void check(const std::string& target = {}, SourceLoc loc = SourceLoc::here()) const;
 
   // Tiles, what the mask skipped in the last call, and whether the target would run the program.
-  std::string explain() const;
+  std::string explain(SourceLoc loc = SourceLoc::here()) const;
 
   // Of the kernel of the last call.
-  std::string ir(ir::Stage stage) const;
-  std::string ptx() const;
+  std::string ir(ir::Stage stage, SourceLoc loc = SourceLoc::here()) const;
+  std::string ptx(SourceLoc loc = SourceLoc::here()) const;
 
  private:
   struct Impl;

@@ -1,8 +1,8 @@
 #include <tessera/library/program_launch.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include <tessera/library/call_arguments.h>
 #include <tessera/library/check_call.h>
 #include <tessera/library/view_rules.h>
 
@@ -16,9 +16,7 @@ bool same_form(const ir::Argument& a, const ir::Argument& b) {
   return x->dtype == y->dtype && x->memory == y->memory && x->shape == y->shape && x->strides == y->strides;
 }
 
-bool fits(DType dtype, double value) {
-  return dtype != DType::i32 || (std::floor(value) == value && value >= -0x1p31 && value < 0x1p31);
-}
+}  // namespace
 
 const View* first_view(const std::vector<ir::Argument>& arguments) {
   for (const ir::Argument& argument : arguments) {
@@ -26,8 +24,6 @@ const View* first_view(const std::vector<ir::Argument>& arguments) {
   }
   return nullptr;
 }
-
-}  // namespace
 
 ProgramLaunch::ProgramLaunch(std::shared_ptr<const Planned> planned, std::shared_ptr<const Built> built,
                              const runtime::Device& device, const ir::Binding& binding, std::vector<ir::Argument> given)
@@ -48,7 +44,7 @@ bool ProgramLaunch::serves(const std::vector<ir::Argument>& arguments) const {
   bool moved = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const View* view = std::get_if<View>(&arguments[i]);
-    if (!view && !fits(planned_->tiled.params[i].dtype, std::get<double>(arguments[i]))) return false;
+    if (!view && !is_scalar_value(planned_->tiled.params[i].dtype, std::get<double>(arguments[i]))) return false;
     if (!view || image_.holds(static_cast<int>(i), view->data)) continue;
     if (!is_addressable(*view, true)) return false;
     moved = true;

@@ -10,6 +10,9 @@
 
 namespace tessera::library {
 
+// The view that says where a call's data is: the first of them. Null for a call without any.
+const View* first_view(const std::vector<ir::Argument>& arguments);
+
 class ProgramLaunch {
  public:
   // `binding` is that of planned->tiled; `given` are the arguments of the call, which are its first parameters.

@@ -39,7 +39,7 @@ std::vector<float> alibi_slopes(int heads, SourceLoc loc) {
 }
 
 Score dense_bias(const std::string& name, SourceLoc loc) {
-  Table<f32, 4> bias(name);
+  Table<f32, 4> bias(name, loc);
   return Score([=](ScoreValue s, Position q, Position k, At at) { return s + bias(at.batch, at.head, q, k); }, loc)
       .named("dense_bias");
 }

@@ -20,6 +20,8 @@ void check_null(const std::string& name, const View& view, SourceLoc loc) {
   }
 }
 
+bool is_16_bit(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
 struct ByteRange {
   std::uintptr_t begin, end;
 };
@@ -51,7 +53,9 @@ void check_view(const std::string& name, const View& view, DType dtype, std::siz
   }
   if (view.dtype != dtype) {
     throw UserError(loc, fmt::format("{} has dtype {}, expected {}", name, name_of(view.dtype), name_of(dtype)),
-                    fmt::format("convert {}, or make an Attention for {}", name, name_of(view.dtype)));
+                    is_16_bit(dtype) && is_16_bit(view.dtype)
+                        ? fmt::format("convert {}, or make an Attention for {}", name, name_of(view.dtype))
+                        : fmt::format("give {} as {}", name, name_of(dtype)));
   }
   if (view.shape.size() != rank || view.strides.size() != rank) {
     throw UserError(loc,
@@ -111,6 +115,7 @@ bool overlap(const View& a, const View& b) {
 }
 
 void check_output(const std::string& name, const View& view, SourceLoc loc) {
+  if (view.elements() == 0) return;  // packed strides of an empty shape are 0
   std::vector<std::size_t> order(view.shape.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),

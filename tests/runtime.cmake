@@ -11,7 +11,8 @@ set_property(TEST runtime_no_driver_test APPEND PROPERTY ENVIRONMENT TESSERA_CUD
 add_library(tessera_fake_driver MODULE runtime/fake/driver.cpp)
 target_include_directories(tessera_fake_driver PRIVATE ${PROJECT_SOURCE_DIR}/tests ${TESSERA_INCLUDE})
 target_link_libraries(tessera_fake_driver PRIVATE tessera_options Threads::Threads)
-tessera_test(runtime_fake_driver_test unit SOURCES runtime/fake_driver_test.cpp runtime/fake_launch_test.cpp DEPENDS tessera_runtime)
+tessera_test(runtime_fake_driver_test unit SOURCES runtime/fake_driver_test.cpp runtime/fake_launch_test.cpp runtime/launch_counters_test.cpp
+             DEPENDS tessera_runtime)
 add_dependencies(runtime_fake_driver_test tessera_fake_driver)
 set_property(TEST runtime_fake_driver_test
              APPEND PROPERTY ENVIRONMENT TESSERA_CUDA_DRIVER=$<TARGET_FILE:tessera_fake_driver>)

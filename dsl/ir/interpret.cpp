@@ -106,9 +106,11 @@ void interpret(const Kernel& kernel, const Binding& binding, InterpretOptions op
   for (std::int64_t count : programs.counts) programs.count *= count;
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const int threads = options.threads > 0 ? options.threads : cores;
-  // Blocks that take programs from the launch are as many as run at once; two at least, so that they do share them.
+  // Blocks that take programs from the launch are as many as run at once; two at least, and none may take more than its
+  // share: however threads are scheduled, no block takes all.
   const std::int64_t blocks =
       find_programs(kernel) ? std::min<std::int64_t>(programs.count, std::max(threads, 2)) : programs.count;
+  programs.most = blocks > 0 ? (programs.count + blocks - 1) / blocks : 0;
   Crew(blocks, [&](std::int64_t i) { run_block(launch, i, programs); }).run(threads);
 }
 

@@ -16,6 +16,7 @@ class Work {
 
   const std::vector<std::int64_t>* program(std::int64_t turn) {
     while (static_cast<std::int64_t>(taken_.size()) <= turn) {
+      if (static_cast<std::int64_t>(taken_.size()) == programs_.most) return nullptr;
       const std::int64_t number = programs_.next++;
       if (number >= programs_.count) return nullptr;
       taken_.push_back(program_at(*programs_.order, number, programs_.counts));
@@ -63,6 +64,7 @@ class Warpgroup final : public Team {
 
   Machine& machine() { return machine_; }
   const std::string& name() const { return agent_.name; }
+  const Clock& clock() const { return agent_.clock; }
   const std::string& waits_for() const { return waits_for_; }
   const std::vector<const Op*>& roles() const { return roles_; }  // that its code starts
 
@@ -70,6 +72,7 @@ class Warpgroup final : public Team {
   const std::vector<std::int64_t>* program(std::int64_t turn) override { return work_.program(turn); }
   bool execute(Machine& machine, const Op& op) override;
   const Tile& read(Machine& machine, const Op& op, Value operand) override;
+  void check_end() const;  // nothing that it began is left unfinished
 
  private:
   // A product's read of a slot, until the product has been waited for.
@@ -109,7 +112,9 @@ class Warpgroup final : public Team {
   std::vector<const Op*> roles_;
   std::string waits_for_;
   std::int64_t fenced_ = -1;                   // step of the last mma_fence
+  std::int64_t touched_ = -1;                  // step of the last op, no product, with a tile in registers
   std::int64_t committed_ = 0, finished_ = 0;  // groups of products, numbered from 1
+  std::int64_t issued_ = 0;                    // the group of the last product
   std::deque<Reading> readings_;
 };
 
@@ -119,6 +124,17 @@ void Warpgroup::fail(const Op& op, const std::string& what) const {
                       print(*machine_.program().launch->kernel));
 }
 
+void Warpgroup::check_end() const {
+  const auto refuse = [&](const std::string& what) {
+    throw InternalError(agent_.name + " ends with " + what, print(*machine_.program().launch->kernel));
+  };
+  if (issued_ > committed_) refuse("a product that no mma_commit has put into a group");
+  if (issued_ > finished_) {
+    refuse(fmt::format("product group {} in flight: only groups up to {} were waited for", issued_, finished_));
+  }
+  if (in_turn_) refuse("a turn that it has not passed");
+}
+
 std::string Warpgroup::name_of(Value value) const {
   const std::string& name = machine_.graph().name_of(value);
   return name.empty() ? fmt::format("value {} : {}", value.id, to_string(machine_.graph().type(value))) : "%" + name;
@@ -126,7 +142,9 @@ std::string Warpgroup::name_of(Value value) const {
 
 const Tile& Warpgroup::read(Machine& machine, const Op& op, Value operand) {
   const Item& item = machine.item(operand);
-  if (machine.graph().type(operand).kind != TypeKind::tile) {
+  const Type& type = machine.graph().type(operand);
+  if (!type.is_scalar() && op.code != OpCode::mma) touched_ = machine.steps();
+  if (type.kind != TypeKind::tile) {
     fail(op, fmt::format("takes {}, which is not in registers", name_of(operand)));
   }
   if (item.group > finished_) {
@@ -251,9 +269,11 @@ Tile Warpgroup::operand_of_product(const Op& op, std::size_t operand) {
 void Warpgroup::multiply(const Op& op) {
   if (fenced_ < 0) fail(op, "comes before any mma_fence");
   const Tile a = operand_of_product(op, 0), b = operand_of_product(op, 1);
+  issued_ = committed_ + 1;
   const bool adds = op.operands.size() == 3;
   const Tile c = adds ? operand_of_product(op, 2) : Tile{};
-  machine_.item(op.results[0]) = {dot(a, b, op.axis, adds ? &c : nullptr), {}, 0, committed_ + 1};
+  if (touched_ >= fenced_) fail(op, "may write registers that were in use after the last mma_fence");
+  machine_.item(op.results[0]) = {dot(a, b, op.axis, adds ? &c : nullptr), {}, 0, issued_};
 }
 
 void Warpgroup::wait_for_products(const Op& op) {
@@ -298,6 +318,7 @@ void run_placed(const Program& program, Programs& programs) {
   Warpgroup entry(program, shared, work, turns, {0, "the entry block"}, 0, 0);
   entry.machine().start(kernel.entry);
   if (!entry.machine().run()) throw InternalError("deadlock:\n  " + entry.waits_for(), print(kernel));
+  entry.check_end();
 
   std::vector<std::unique_ptr<Warpgroup>> warpgroups;
   for (const Op* op : entry.roles()) {
@@ -311,7 +332,10 @@ void run_placed(const Program& program, Programs& programs) {
     }
   }
   take_turns(warpgroups, kernel);
-  if (const std::string reason = shared.leftover(); !reason.empty()) throw InternalError(reason, print(kernel));
+  for (const auto& warpgroup : warpgroups) warpgroup->check_end();
+  Clock end = entry.clock();
+  for (const auto& warpgroup : warpgroups) end.join(warpgroup->clock());
+  if (const std::string reason = shared.leftover(end); !reason.empty()) throw InternalError(reason, print(kernel));
 }
 
 }  // namespace tessera::ir::interp

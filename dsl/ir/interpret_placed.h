@@ -14,6 +14,7 @@ struct Programs {
   const WorkOrder* order;
   std::vector<std::int64_t> counts;  // along each grid axis
   std::int64_t count = 1;            // of all
+  std::int64_t most = 1;             // that one block may take
   std::atomic<std::int64_t> next{0};
 };
 

@@ -172,13 +172,20 @@ const Tile& SharedMemory::tile(int object, std::int32_t ticket) const {
   return ring.slots[ring.slot_of(ticket)].tile;
 }
 
-std::string SharedMemory::leftover() const {
+std::string SharedMemory::leftover(const Clock& end) const {
   for (const Barrier& barrier : barriers_) {
     for (std::size_t s = 0; s < barrier.slots.size(); ++s) {
       const Barrier::Slot& slot = barrier.slots[s];
       if (slot.arrivals == 0 && slot.expected == slot.delivered) continue;
       return fmt::format("barrier {} is left in the middle of a phase: {}", barrier.name,
                          barrier.state(static_cast<std::int32_t>(s)));
+    }
+  }
+  for (const Ring& ring : rings_) {
+    for (std::size_t s = 0; s < ring.slots.size(); ++s) {
+      const Ring::Slot& slot = ring.slots[s];
+      if (slot.copies <= end.at(ring.first_component + s)) continue;
+      return fmt::format("nobody has waited for the copy for ticket {} of {}", slot.ticket, ring.name);
     }
   }
   return {};

@@ -95,7 +95,9 @@ class SharedMemory {
   void end_read(const Agent& agent, int ring, std::int32_t ticket);    // it was waited for
   const Tile& tile(int ring, std::int32_t ticket) const;
 
-  std::string leftover() const;  // a barrier that was left in the middle of a phase
+  // At the end of the block, given the clocks of all agents joined: a barrier in the middle of a phase, or a copy that
+  // nobody has waited for, which may land in the memory of another block.
+  std::string leftover(const Clock& end) const;
 
  private:
   std::string in_turn(const Barrier& barrier, std::int32_t ticket) const;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -55,10 +56,18 @@ class StageVerifier {
 
   std::string run() {
     std::string reason = attributes();
-    return reason.empty() ? block(kernel_.entry, true) : reason;
+    if (reason.empty()) reason = block(kernel_.entry, true);
+    if (reason.empty() && !issued_.empty()) reason = "the kernel ends with a product in flight";
+    return reason;
   }
 
  private:
+  // A product that no mma_wait covers yet.
+  struct Product {
+    std::int64_t group;
+    Value left;  // in registers, or no value
+  };
+
   std::string attributes() const {
     if (stage_ == Stage::traced) {
       if (!kernel_.grid_tiles.empty()) return "a traced kernel has grid tiles";
@@ -88,11 +97,15 @@ class StageVerifier {
   std::string block(const Block& block, bool top) {
     for (const Op& op : block.ops) {
       std::string reason = op_reason(op, top);
+      for (std::size_t i = 0; reason.empty() && i < op.regions.size(); ++i) {
+        const std::size_t outer = std::exchange(outer_, issued_.size());
+        if (std::string inner = this->block(op.regions[i], false); !inner.empty()) return inner;
+        if (issued_.size() > outer_)
+          reason = "its region ends with a product in flight, which nothing outside can wait for";
+        outer_ = outer;
+      }
       if (!reason.empty()) {
         return fmt::format("op '{}'{}: {}", info(op.code).name, op.loc ? " at " + to_string(op.loc) : "", reason);
-      }
-      for (const Block& region : op.regions) {
-        if (std::string inner = this->block(region, false); !inner.empty()) return inner;
       }
     }
     return {};
@@ -126,7 +139,30 @@ class StageVerifier {
       if (op.code != OpCode::mma_wait && !accumulates) return "uses a product that no mma_wait has waited for";
     }
     if (op.code == OpCode::mma) in_flight_[op.results[0].id] = true;
-    return agreement(op);
+    const std::string reason = products(op);
+    return reason.empty() ? agreement(op) : reason;
+  }
+
+  // A product reads its left operand from registers until it is waited for. The wait that covers it lists the operand,
+  // so that its registers are in use until then; and it is in the same block, for its groups to be countable.
+  std::string products(const Op& op) {
+    if (op.code == OpCode::mma) {
+      const Value left = op.operands[0];
+      issued_.push_back({committed_ + 1, kernel_.type(left).kind == TypeKind::tile ? left : Value{}});
+    }
+    if (op.code == OpCode::mma_commit) ++committed_;
+    if (op.code != OpCode::mma_wait) return {};
+    std::size_t covered = 0;
+    for (; covered < issued_.size() && issued_[covered].group <= committed_ - op.index; ++covered) {
+      const Value left = issued_[covered].left;
+      if (covered < outer_) return "covers a product that was issued outside of its block";
+      if (!left || std::find(op.operands.begin(), op.operands.end(), left) != op.operands.end()) continue;
+      const std::string& name = kernel_.name_of(left);
+      return fmt::format("covers a product whose left operand {} is in registers, but does not list it",
+                         name.empty() ? to_string(kernel_.type(left)) : "%" + name);
+    }
+    issued_.erase(issued_.begin(), issued_.begin() + static_cast<std::ptrdiff_t>(covered));
+    return {};
   }
 
   // A thread finds what it needs in its own registers.
@@ -146,6 +182,9 @@ class StageVerifier {
   const Kernel& kernel_;
   Stage stage_;
   std::vector<bool> in_flight_;  // results of mma, by Value::id
+  std::vector<Product> issued_;  // in the order of their groups
+  std::size_t outer_ = 0;        // of those: issued outside of the block
+  std::int64_t committed_ = 0;   // groups, numbered from 1
 };
 
 }  // namespace

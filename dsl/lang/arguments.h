@@ -179,28 +179,29 @@ std::vector<ParameterNote> declare_parameters(Args& args) {
 }
 
 struct NamedArgument {
-  std::string name;
+  ir::Param param;  // as the struct describes it
   ir::Argument value;
   bool given;
 };
-std::vector<ir::Argument> match_arguments(const ir::Kernel& traced, std::vector<NamedArgument> given);
+std::vector<ir::Argument> match_arguments(const ir::Kernel& traced, std::vector<NamedArgument> given, SourceLoc loc);
 
 }  // namespace detail
 
-// The arguments of a call in the order of the traced kernel's parameters. UserError for one that is missing, or given
-// to a kernel without it.
+// The arguments of a call in the order of the traced kernel's parameters. UserError for one that is missing, given to a
+// kernel without it, or of another type than the kernel's.
 template <class Bound>
-std::vector<ir::Argument> arguments(const Bound& bound, const ir::Kernel& traced) {
+std::vector<ir::Argument> arguments(const Bound& bound, const ir::Kernel& traced, SourceLoc loc = SourceLoc::here()) {
   static_assert(check::ArgumentStruct<Bound>::ok);
   std::vector<detail::NamedArgument> given;
   detail::for_each_field(bound, [&](const char* name, const auto& field) {
+    const ir::Param param = detail::Plain<decltype(field)>::parameter(name);
     if constexpr (requires { field.view; }) {
-      given.push_back({name, field.view, field.given});
+      given.push_back({param, field.view, field.given});
     } else {
-      given.push_back({name, field.value, field.given});
+      given.push_back({param, field.value, field.given});
     }
   });
-  return detail::match_arguments(traced, std::move(given));
+  return detail::match_arguments(traced, std::move(given), loc);
 }
 
 }  // namespace tessera

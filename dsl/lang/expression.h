@@ -11,6 +11,8 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include <tessera/dsl/lang/axis.h>
@@ -71,6 +73,9 @@ struct AxesNest {
 
 template <class N, DType T>
 struct NumberFits {
+  static_assert(T != i32 || !std::is_same_v<N, long double>,
+                "a kernel value is no C++ number while it is traced: call the functions of tessera, as abs(q - k) or "
+                "exp(s), and not those of std");
   static_assert(T != i32 || !std::is_floating_point_v<N>,
                 "a fractional C++ number beside an i32 value: write an integer, or cast the value to f32");
   static_assert(T != i1 || std::is_same_v<N, bool>,
@@ -97,17 +102,36 @@ struct Allows {
 
 }  // namespace check
 
-// Base of every kernel value: C++ control flow cannot see one.
+// Base of every kernel value: C++ control flow and C++ arrays cannot see one. Each conversion is to the one type that
+// the mistake asks for, so that it is chosen, and refuses with a sentence.
 template <class Self>
 struct NoBranch {
   template <class B>
     requires std::same_as<B, bool>
-  explicit operator B() const {
+  explicit(std::is_convertible_v<B, Self>) operator B() const {
     static_assert(detail::never<B, Self>,
                   "a kernel value has no truth while it is traced: use when(...) or where(...) instead of if, and min, "
                   "max and abs of "
                   "tessera instead of those of std");
     return false;
+  }
+  // Subscripts of std::vector, std::array and std::span.
+  template <class N>
+    requires std::same_as<N, std::size_t>
+  operator N() const {
+    static_assert(detail::never<N, Self>,
+                  "a kernel value is no index of a C++ array while it is traced: put the values in a Table and read it "
+                  "as table[q]");
+    return 0;
+  }
+  // Of the overloads of std::abs, std::exp, ... those for long double are chosen.
+  template <class N>
+    requires std::same_as<N, long double>
+  operator N() const {
+    static_assert(detail::never<N, Self>,
+                  "a kernel value is no C++ number while it is traced: call the functions of tessera, as abs(q - k) or "
+                  "exp(s), and not those of std");
+    return 0;
   }
 };
 

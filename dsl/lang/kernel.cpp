@@ -29,16 +29,6 @@ void renumber(ir::Block& block, const std::vector<int>& to) {
 
 }  // namespace
 
-void check_kernel_name(const std::string& name, SourceLoc loc) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const bool right = !name.empty() && is_letter(name[0]) &&
-                     std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
-  if (right) return;
-  throw UserError(loc, "a kernel cannot be named '" + name + "'",
-                  "its entry point bears the name: use letters, digits and underscores, a letter or underscore first");
-}
-
 KernelTrace::KernelTrace(std::string name, std::vector<ir::Axis> grid, std::vector<ParameterNote> parameters,
                          SourceLoc loc)
     : parameters_(std::move(parameters)), loc_(loc) {
@@ -84,26 +74,64 @@ void KernelTrace::drop_unused_parameters() {
   program_.kernel.params = std::move(kept);
 }
 
-std::vector<ir::Argument> match_arguments(const ir::Kernel& traced, std::vector<NamedArgument> given) {
+namespace {
+
+const char* text_of(ir::ParamKind kind) {
+  switch (kind) {
+    case ir::ParamKind::input: return "an In";
+    case ir::ParamKind::output: return "an Out";
+    case ir::ParamKind::scalar: return "a Scalar";
+    case ir::ParamKind::table: return "a Lookup";
+  }
+  return "an argument";
+}
+
+std::string text_of(const ir::Param& param) {
+  std::string text = std::string(text_of(param.kind)) + " of " + std::string(name_of(param.dtype));
+  if (param.kind == ir::ParamKind::table) return text + " and rank " + std::to_string(param.rank);
+  for (std::size_t i = 0; i < param.axes.size(); ++i) text += (i == 0 ? "[" : ", ") + param.axes[i].name();
+  return param.axes.empty() ? text : text + "]";
+}
+
+// The struct of one stage may have other element types than that of the other: Args<bound, f16> for Args<traced, bf16>.
+void check_same_argument(const ir::Kernel& traced, const ir::Param& wanted, const ir::Param& given, SourceLoc loc) {
+  if (given.kind == wanted.kind && given.dtype == wanted.dtype && given.axes == wanted.axes &&
+      given.rank == wanted.rank)
+    return;
+  throw UserError(loc,
+                  "argument '" + wanted.name + "' of kernel '" + traced.name + "' is " + text_of(wanted) +
+                      ", and that of the argument struct is " + text_of(given),
+                  "call it with the struct that it was traced with, and the same element types");
+}
+
+}  // namespace
+
+std::vector<ir::Argument> match_arguments(const ir::Kernel& traced, std::vector<NamedArgument> given, SourceLoc loc) {
   std::vector<ir::Argument> arguments;
   std::vector<bool> taken(given.size(), false);
   for (const ir::Param& param : traced.params) {
+    const std::size_t before = arguments.size();
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if (given[i].name != param.name) continue;
+      if (given[i].param.name != param.name) continue;
+      check_same_argument(traced, param, given[i].param, loc);
       if (!given[i].given) {
-        throw UserError({}, "kernel '" + traced.name + "' is called without its argument '" + param.name + "'",
+        throw UserError(loc, "kernel '" + traced.name + "' is called without its argument '" + param.name + "'",
                         "set ." + param.name + " in the argument struct");
       }
       arguments.push_back(given[i].value);
       taken[i] = true;
     }
+    if (arguments.size() != before + 1)
+      throw UserError(loc,
+                      "kernel '" + traced.name + "' has an argument '" + param.name +
+                          "', and the argument struct of the call has none of that name",
+                      "call it with the struct that it was traced with");
   }
-  ensure(arguments.size() == traced.params.size(), "a kernel is called with another kernel's argument struct");
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!given[i].given || taken[i]) continue;
-    throw UserError({},
-                    "kernel '" + traced.name + "' has no use for the argument '" + given[i].name + "' that it is given",
-                    "leave ." + given[i].name + " out, or trace the kernel so that it uses it");
+    const std::string& name = given[i].param.name;
+    throw UserError(loc, "kernel '" + traced.name + "' has no use for the argument '" + name + "' that it is given",
+                    "leave ." + name + " out, or trace the kernel so that it uses it");
   }
   return arguments;
 }

@@ -68,8 +68,6 @@ struct KernelBody {
   }
 };
 
-void check_kernel_name(const std::string& name, SourceLoc loc);
-
 // Opens the kernel's trace, and closes it: checks the outputs, drops optional parameters that were not used.
 class KernelTrace {
  public:
@@ -116,7 +114,7 @@ class KernelDef {
 
   // Its IR and its entry point bear the name: letters, digits and underscores.
   KernelDef named(std::string name, SourceLoc loc = SourceLoc::here()) const {
-    detail::check_kernel_name(name, loc);
+    detail::check_name("a kernel", name, loc);
     KernelDef copy = *this;
     copy.name_ = std::move(name);
     return copy;

@@ -4,7 +4,8 @@ namespace tessera {
 
 Mask::Mask() : Mask(mask::everything()) {}
 
-Mask Mask::named(std::string name) const {
+Mask Mask::named(std::string name, SourceLoc loc) const {
+  detail::check_name("a mask", name, loc);
   mask::Pointwise copy = *predicate_;
   copy.function.name = std::move(name);
   return Mask(std::move(copy));

@@ -29,9 +29,13 @@ template <class F>
 concept OfPositions = std::is_invocable_v<const F&, Position, Position>;
 template <class F>
 concept OfPositionsAt = std::is_invocable_v<const F&, Position, Position, At>;
+// std::is_array<T> and its like can be called, and are found beside tessera's operators where T is of tessera.
+template <class F>
+concept Trait = requires { F::value; };
 // Anything that was meant as a predicate; those with other parameters get a sentence.
 template <class F>
-concept Lambda = std::is_class_v<F> && !std::same_as<F, Mask> && (PlainCall<F> || OfPositions<F> || OfPositionsAt<F>);
+concept Lambda =
+    std::is_class_v<F> && !std::same_as<F, Mask> && !Trait<F> && (PlainCall<F> || OfPositions<F> || OfPositionsAt<F>);
 
 }  // namespace detail
 
@@ -57,8 +61,8 @@ class Mask {
     }
   }
 
-  // The same mask under a name, which is what printed programs and reports call it.
-  Mask named(std::string name) const;
+  // The same mask under a name, which is what printed programs and reports call it: letters, digits and underscores.
+  Mask named(std::string name, SourceLoc loc = SourceLoc::here()) const;
   const mask::Pointwise& predicate() const { return *predicate_; }
   const std::shared_ptr<const mask::Pointwise>& shared() const { return predicate_; }
 
@@ -129,6 +133,13 @@ template <class A, class B>
   requires detail::MaskPair<A, B>
 Mask operator&&(const A& a, const B&) {
   static_assert(detail::never<A, B>, "masks combine with & | ~; && || ! are for conditions inside a mask");
+  return Mask(a);
+}
+// Only of what is a mask as it stands: a std::function in a namespace that uses tessera may be tested by !.
+template <class A>
+  requires(std::same_as<A, Mask> || (std::is_class_v<A> && (detail::OfPositions<A> || detail::OfPositionsAt<A>)))
+Mask operator!(const A& a) {
+  static_assert(detail::never<A>, "masks combine with & | ~; && || ! are for conditions inside a mask");
   return Mask(a);
 }
 template <class A, class B>

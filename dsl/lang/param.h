@@ -23,7 +23,11 @@ class Param : public NoBranch<Param<T>> {
   static constexpr DType dtype = T;
   using bound_value = void;
 
-  Param(std::string name, Number value) : name_(std::move(name)), value_(value) {}
+  // The kernel's parameter bears the name: letters, digits and underscores. f32: the value is finite.
+  Param(std::string name, Number value, SourceLoc loc = SourceLoc::here()) : name_(std::move(name)), value_(value) {
+    detail::check_name("a Param", name_, loc);
+    if constexpr (T == f32) detail::check_param_value(name_, value_, loc);
+  }
   const std::string& name() const { return name_; }
   Number value() const { return value_; }
   detail::Handle lower(SourceLoc loc) const { return detail::scalar(name_, T, value_, loc); }

@@ -2,7 +2,8 @@
 
 namespace tessera {
 
-Score Score::named(std::string name) const {
+Score Score::named(std::string name, SourceLoc loc) const {
+  detail::check_name("a score", name, loc);
   mask::Pointwise copy = *map_;
   copy.function.name = std::move(name);
   return Score(std::move(copy));

@@ -54,7 +54,7 @@ class Score {
     }
   }
 
-  Score named(std::string name) const;
+  Score named(std::string name, SourceLoc loc = SourceLoc::here()) const;
   const mask::Pointwise& map() const { return *map_; }
   const std::shared_ptr<const mask::Pointwise>& shared() const { return map_; }
 

@@ -58,14 +58,27 @@ std::shared_ptr<const mask::TableData> table_data(std::vector<float> values, std
 
 }  // namespace detail
 
+namespace check {
+template <class N>
+struct TableOf {
+  static_assert(std::same_as<N, int> || std::same_as<N, float>,
+                "a Table is made of a std::vector<int> or a std::vector<float>: convert the values, as in "
+                "std::vector<float>(v.begin(), v.end())");
+  static constexpr bool ok = true;
+  static constexpr DType dtype = std::is_floating_point_v<N> ? f32 : i32;
+};
+}  // namespace check
+
 template <DType T, int Rank = 1>
 class Table {
   static_assert(T == i32 || T == f32, "a Table holds i32 or f32");
   static_assert(Rank >= 1 && Rank <= 4, "a Table has one to four dimensions");
 
  public:
-  // Data given at the call, under this name.
-  explicit Table(std::string name) : source_{nullptr, std::move(name), T, Rank} {}
+  // Data given at the call, under this name: letters, digits and underscores.
+  explicit Table(std::string name, SourceLoc loc = SourceLoc::here()) : source_{nullptr, std::move(name), T, Rank} {
+    detail::check_name("a Table", source_.name, loc);
+  }
   // Captured data. The values of a table of two dimensions are its rows, one after the other.
   explicit Table(std::vector<std::conditional_t<T == i32, int, float>> values, SourceLoc loc = SourceLoc::here())
     requires(Rank == 1)
@@ -75,8 +88,18 @@ class Table {
     requires(Rank == 2)
       : Table(detail::table_data(std::move(values), {rows, columns}, loc)) {}
 
+  // Of numbers of another type.
+  template <class N, class... Extents>
+    requires(!std::same_as<N, std::conditional_t<T == i32, int, float>>)
+  explicit Table(const std::vector<N>&, const Extents&...) {
+    static_assert(check::TableOf<N>::ok && detail::never<N>,
+                  "a Table<i32> is made of a std::vector<int>, a Table<f32> of a std::vector<float>: convert the "
+                  "values");
+  }
+
   // The same table under a name, which is what a kernel's parameter is called.
-  Table named(std::string name) const {
+  Table named(std::string name, SourceLoc loc = SourceLoc::here()) const {
+    detail::check_name("a Table", name, loc);
     Table copy = *this;
     copy.source_.name = std::move(name);
     return copy;
@@ -124,5 +147,7 @@ template <std::integral R, std::integral C>
 Table(std::vector<int>, R, C) -> Table<i32, 2>;
 template <std::integral R, std::integral C>
 Table(std::vector<float>, R, C) -> Table<f32, 2>;
+template <class N, class... Extents>
+Table(std::vector<N>, Extents...) -> Table<check::TableOf<N>::dtype, sizeof...(Extents) == 0 ? 1 : 2>;
 
 }  // namespace tessera

@@ -1,7 +1,9 @@
 #include <tessera/dsl/lang/trace.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 
 namespace tessera::detail {
 
@@ -154,6 +156,22 @@ int Trace::capture(const std::string& name, DType dtype, double value, SourceLoc
   params.push_back({.name = name, .kind = ir::ParamKind::scalar, .dtype = dtype, .axes = {}, .rank = 0});
   pointwise_->captures.push_back({.table = nullptr, .value = value});
   return static_cast<int>(params.size()) - 1;
+}
+
+void check_name(const char* what, const std::string& name, SourceLoc loc) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const bool right = !name.empty() && is_letter(name[0]) &&
+                     std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
+  if (right) return;
+  throw UserError(loc, std::string(what) + " cannot be named '" + name + "'",
+                  "use letters, digits and underscores, a letter or underscore first");
+}
+
+void check_param_value(const std::string& name, double value, SourceLoc loc) {
+  if (std::fabs(value) <= std::numeric_limits<float>::max()) return;
+  throw UserError(loc, "the default of Param '" + name + "' is " + std::to_string(value) + ", which f32 does not hold",
+                  "give a finite number of at most 3.4e38");
 }
 
 FunctionTrace::FunctionTrace(const char* name, bool maps_a_value, SourceLoc loc) {

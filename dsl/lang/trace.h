@@ -141,6 +141,11 @@ std::vector<Handle> loop(Handle lo, Handle hi, std::vector<Handle> init, const N
 std::vector<Handle> when(Handle condition, std::vector<Handle> init, const Names& names, const Body& body,
                          SourceLoc loc);
 
+// ---- names and values that programs bear
+// UserError unless IR and entry points can bear the name. `what`: "a kernel", "a Param".
+void check_name(const char* what, const std::string& name, SourceLoc loc);
+void check_param_value(const std::string& name, double value, SourceLoc loc);  // of an f32 Param
+
 // ---- masks and scores
 class FunctionTrace {
  public:

@@ -12,6 +12,9 @@
 #include <tessera/library/attention.h>
 #include <tessera/library/bench/launch_timer.h>
 #include <tessera/library/bench/tensors.h>
+#include <tessera/library/check_call.h>
+#include <tessera/library/choose_tile.h>
+#include <tessera/library/devices.h>
 
 namespace tessera::bench {
 
@@ -37,7 +40,7 @@ Candidate compile(AttentionOptions options, const AttentionShapes& shapes, const
   try {
     auto attend = std::make_unique<Attention>(options, SourceLoc{});
     attend->prepare(shapes, SourceLoc{});
-    candidate.ptx = attend->ptx();
+    candidate.ptx = attend->ptx(SourceLoc{});
     candidate.attend = std::move(attend);
   } catch (const UserError& error) {
     candidate.trial.refusal = error.what();
@@ -46,6 +49,15 @@ Candidate compile(AttentionOptions options, const AttentionShapes& shapes, const
     candidate.failure = std::current_exception();
   }
   return candidate;
+}
+
+// With whole tiles: an Attention that leaves them open would take those of a stored tuning, which is what is to be
+// replaced, and an entry without them would say nothing.
+std::vector<library::TuneChoice> resolved(std::vector<library::TuneChoice> choices, const AttentionOptions& options,
+                                          const AttentionShapes& shapes, const backend::Target& target) {
+  const auto program = library::trace_attention(library::resolve(options, SourceLoc{}), shapes.lse, shapes.key_lengths);
+  for (library::TuneChoice& choice : choices) choice.tile = library::choose_tile(choice.tile, program, target);
+  return choices;
 }
 
 // Throws what is no refusal, and the refusal of the first.
@@ -114,7 +126,8 @@ std::size_t winner_of(const std::vector<Trial>& trials) {
 Tuning tune(const runtime::Device& device, const AttentionOptions& options, const AttentionShapes& shapes,
             const std::vector<library::TuneChoice>& choices, int launches) {
   ensure(!choices.empty(), "there is a default to tune from");
-  std::vector<Candidate> candidates = compile_all(options, shapes, choices);
+  const backend::Target& target = library::choose_target(options.target, &device, SourceLoc{});
+  std::vector<Candidate> candidates = compile_all(options, shapes, resolved(choices, options, shapes, target));
   refuse_copies(candidates);
   const LaunchTimer timer(device);
   const Tensors tensors(device, options, shapes, timer.stream());

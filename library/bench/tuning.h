@@ -25,8 +25,9 @@ struct Tuning {
   const Trial& standard() const { return trials[0]; }
 };
 
-// Compiles all choices, on all cores, and measures them; then the fastest few and the first, which is the default,
-// again by turns. UserError when the default itself is refused, as the compiler says it.
+// Tiles that a choice leaves open are filled in first, and are what its trial names: what was tuned before has no part
+// in it. Compiles all choices, on all cores, and measures them; then the fastest few and the first, which is the
+// default, again by turns. UserError when the default itself is refused, as the compiler says it.
 Tuning tune(const runtime::Device& device, const AttentionOptions& options, const AttentionShapes& shapes,
             const std::vector<library::TuneChoice>& choices, int launches);
 

@@ -1,5 +1,6 @@
 #include <tessera/library/cli/arguments.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -15,8 +16,9 @@ namespace tessera::cli {
 
 namespace {
 
+constexpr const char* kPatternNote =
+    "\nA command is followed by its pattern, as in: tessera explain window --left 255\n";
 constexpr const char* kFooter =
-    "\nA command is followed by its pattern, as in: tessera explain window --left 255\n"
     "Exit code: 0, 1 for an error that you can mend, 2 for one of Tessera's own. An error is one line on standard\n"
     "error; with --json it is {\"error\": ..., \"note\": ..., \"code\": ...}.";
 
@@ -90,9 +92,11 @@ void add_common(CLI::App& app, Arguments& a) {
 // One subcommand a pattern, whose own options are its parameters; sizes and switches may follow in any order.
 void add_patterns(CLI::App& app, Arguments& a) {
   app.require_subcommand(1);
+  app.formatter(std::make_shared<CLI::Formatter>());  // not the one that says COMMAND
+  app.get_formatter()->label("SUBCOMMAND", "PATTERN");
   app.footer(fmt::format("\nEach pattern has options of its own: see tessera {} window --help.", app.get_name()));
   for (const Pattern& pattern : patterns()) {
-    CLI::App* sub = app.add_subcommand(pattern.name, pattern.help)->fallthrough();
+    CLI::App* sub = app.add_subcommand(pattern.name, pattern.help)->fallthrough()->group("Patterns");
     for (const PatternParameter& parameter : pattern.parameters) {
       const std::string option = "--" + parameter.name;
       if (parameter.fallback == "false") {
@@ -122,19 +126,28 @@ void add_bench(CLI::App& app, Arguments& a) {
   add_json(app, a);
 }
 
+// A command without a pattern.
+CLI::App& add_plain(CLI::App& app, const char* name, const char* help) {
+  CLI::App* command = app.add_subcommand(name, help)->group("Commands");
+  command->footer(std::string("\n") + kFooter);
+  return *command;
+}
+
 void add_commands(CLI::App& app, Arguments& a) {
-  CLI::App* explain = app.add_subcommand("explain", "say what a pattern visits and what its kernel costs");
+  CLI::App* explain =
+      app.add_subcommand("explain", "say what a pattern visits and what its kernel costs")->group("Commands");
   add_sizes(*explain, a);
   add_common(*explain, a);
   add_patterns(*explain, a);
 
-  CLI::App* inspect = app.add_subcommand("inspect", "print the program of a pattern at one stage of compilation");
+  CLI::App* inspect =
+      app.add_subcommand("inspect", "print the program of a pattern at one stage of compilation")->group("Commands");
   add_sizes(*inspect, a);
   add_common(*inspect, a);
   add_choice(*inspect, "--stage", a.stage, {"traced", "tiled", "placed", "llvm", "ptx", "sass"}, "what to print");
   add_patterns(*inspect, a);
 
-  CLI::App* run = app.add_subcommand("run", "attention over tensors q, k, v of a safetensors file");
+  CLI::App* run = app.add_subcommand("run", "attention over tensors q, k, v of a safetensors file")->group("Commands");
   add_common(*run, a);
   add_text(*run, "--input", "FILE", a.input,
            "safetensors file with q, k and v: [batch, heads, length, dim]; if it has them, bias (f32) and key_lengths "
@@ -143,14 +156,15 @@ void add_commands(CLI::App& app, Arguments& a) {
   add_choice(*run, "--device", a.device, {"auto", "cpu", "gpu"}, "where to run");
   add_patterns(*run, a);
 
-  CLI::App* tune = app.add_subcommand("tune", "measure tiles and schedules of a pattern on the GPU, and keep the best");
+  CLI::App* tune = app.add_subcommand("tune", "measure tiles and schedules of a pattern on the GPU, and keep the best")
+                       ->group("Commands");
   add_sizes(*tune, a);
   add_common(*tune, a);
   add_repeat(*tune, a);
   add_patterns(*tune, a);
 
-  add_bench(*app.add_subcommand("bench", "measure the project's workloads on the GPU"), a);
-  add_json(*app.add_subcommand("patterns", "list the patterns and their parameters"), a);
+  add_bench(add_plain(app, "bench", "measure the project's workloads on the GPU"), a);
+  add_json(add_plain(app, "patterns", "list the patterns and their parameters"), a);
 }
 
 void check_needed(const Arguments& a) {
@@ -164,13 +178,25 @@ void check_needed(const Arguments& a) {
 AttentionShapes Arguments::shapes() const {
   const std::optional<std::int64_t> tokens = tokens_of(pattern_named(pattern), parameters);
   const std::int64_t queries = query_length.value_or(tokens.value_or(kTokens));
+  const std::int64_t keys = key_length.value_or(tokens.value_or(queries));
+  check_tokens(queries, keys);
   return {.batch = batch,
           .heads = heads,
           .kv_heads = kv_heads.value_or(heads),
           .query_length = queries,
-          .key_length = key_length.value_or(tokens.value_or(queries)),
+          .key_length = keys,
           .lse = lse,
           .key_lengths = key_lengths};
+}
+
+void Arguments::check_tokens(std::int64_t queries, std::int64_t keys) const {
+  const std::optional<std::int64_t> tokens = tokens_of(pattern_named(pattern), parameters);
+  const std::int64_t longest = std::max(queries, keys);
+  if (!tokens || *tokens == longest) return;
+  throw UserError({},
+                  fmt::format("pattern '{}' is given {} tokens, and there are {} {}", pattern, *tokens, longest,
+                              keys == longest ? "keys" : "queries"),
+                  fmt::format("give lengths that add up to {}", longest));
 }
 
 AttentionOptions Arguments::options() const {
@@ -193,7 +219,8 @@ Arguments parse(int argc, const char* const* argv) {
   Arguments a;
   CLI::App app("Sparse attention from predicates: explain, inspect, run and measure the library's patterns", "tessera");
   app.require_subcommand(1);
-  app.footer(kFooter);
+  app.footer(std::string(kPatternNote) + kFooter);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.set_version_flag("--version", "tessera " TESSERA_VERSION);
   add_json(app, a);
   add_commands(app, a);

@@ -39,6 +39,9 @@ struct Arguments {
 
   AttentionShapes shapes() const;
   AttentionOptions options() const;
+
+  // A pattern of so many tokens has them where it is read: UserError unless the longer of the two is as long.
+  void check_tokens(std::int64_t queries, std::int64_t keys) const;
 };
 
 // Throws UserError for what cannot be understood. Help that was asked for is printed.

@@ -11,13 +11,15 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+constexpr SourceLoc nowhere{};  // the user's text has no line
+
 std::string stage_text(const Attention& attend, const std::string& stage) {
-  if (stage == "traced") return attend.ir(ir::Stage::traced);
-  if (stage == "tiled") return attend.ir(ir::Stage::tiled);
-  if (stage == "placed") return attend.ir(ir::Stage::placed);
-  if (stage == "llvm") return attend.llvm_ir();
-  if (stage == "ptx") return attend.ptx();
-  return attend.sass();
+  if (stage == "traced") return attend.ir(ir::Stage::traced, nowhere);
+  if (stage == "tiled") return attend.ir(ir::Stage::tiled, nowhere);
+  if (stage == "placed") return attend.ir(ir::Stage::placed, nowhere);
+  if (stage == "llvm") return attend.llvm_ir(nowhere);
+  if (stage == "ptx") return attend.ptx(nowhere);
+  return attend.sass(nowhere);
 }
 
 json parameters_json(const Pattern& pattern) {
@@ -56,8 +58,8 @@ std::string patterns(const Arguments& arguments) {
 }
 
 std::string inspect(const Arguments& arguments) {
-  Attention attend(arguments.options(), SourceLoc{});
-  attend.prepare(arguments.shapes(), SourceLoc{});
+  Attention attend(arguments.options(), nowhere);
+  attend.prepare(arguments.shapes(), nowhere);
   std::string text = stage_text(attend, arguments.stage);
   if (!arguments.json) return text.ends_with('\n') ? text : text + "\n";
   json result = {
@@ -66,9 +68,9 @@ std::string inspect(const Arguments& arguments) {
 }
 
 std::string explain(const Arguments& arguments) {
-  Attention attend(arguments.options(), SourceLoc{});
-  attend.prepare(arguments.shapes(), SourceLoc{});
-  return arguments.json ? attend.explain_json() + "\n" : attend.explain();
+  Attention attend(arguments.options(), nowhere);
+  attend.prepare(arguments.shapes(), nowhere);
+  return arguments.json ? attend.explain_json(nowhere) + "\n" : attend.explain(nowhere);
 }
 
 }  // namespace tessera::cli

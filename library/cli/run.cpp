@@ -7,6 +7,7 @@
 
 #include <tessera/library/cli/commands.h>
 #include <tessera/library/devices.h>
+#include <tessera/library/elapsed.h>
 #include <tessera/library/safetensors.h>
 #include <tessera/runtime/memory.h>
 
@@ -96,8 +97,9 @@ AttentionOptions options_for(Arguments arguments, HostTensor& q, HostTensor& v, 
 }
 
 std::string report(const Attention& attend, const Arguments& arguments, double ms) {
-  if (!arguments.json) return attend.explain() + fmt::format("run        {:.2f} ms, wrote {}\n", ms, arguments.output);
-  auto text = nlohmann::ordered_json::parse(attend.explain_json());
+  if (!arguments.json)
+    return attend.explain(SourceLoc{}) + fmt::format("run        {:.2f} ms, wrote {}\n", ms, arguments.output);
+  auto text = nlohmann::ordered_json::parse(attend.explain_json(SourceLoc{}));
   text["run_ms"] = ms;
   text["output"] = arguments.output;
   return text.dump(2) + "\n";
@@ -110,6 +112,7 @@ std::string run(const Arguments& arguments) {
   SafeTensors file = SafeTensors::read(arguments.input);
   HostTensor &q = tensor(file, "q", arguments.input), &k = tensor(file, "k", arguments.input),
              &v = tensor(file, "v", arguments.input);
+  arguments.check_tokens(q.shape[2], k.shape[2]);
   bool bias = file.tensors.count("bias") != 0, lengths = file.tensors.count("key_lengths") != 0;
   Workspace memory(choose_device(arguments.device));
   Attention attend(options_for(arguments, q, v, bias), SourceLoc{});
@@ -130,7 +133,7 @@ std::string run(const Arguments& arguments) {
   attend(call, SourceLoc{});
   memory.fetch(call.o, o);
   memory.fetch(call.lse, lse);
-  double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const double ms = library::ms_since(start);
   result.write(arguments.output);
   return report(attend, arguments, ms);
 }

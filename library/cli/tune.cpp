@@ -8,7 +8,6 @@
 #include <tessera/library/check_call.h>
 #include <tessera/library/cli/commands.h>
 #include <tessera/library/cli/measuring.h>
-#include <tessera/library/devices.h>
 #include <tessera/library/planned.h>
 #include <tessera/library/tune_store.h>
 
@@ -65,7 +64,6 @@ std::string tune(const Arguments& arguments) {
   const AttentionOptions options = library::resolve(arguments.options(), SourceLoc{});
   const AttentionShapes shapes = library::check_shapes(arguments.shapes(), SourceLoc{});
   const runtime::Device& device = device_to_measure_on();
-  const backend::Target& target = library::choose_target(options.target, &device, SourceLoc{});
   const auto choices = library::tune_choices();
   const bench::Tuning tuning = bench::tune(device, options, shapes, choices, arguments.repeat);
   const std::string kept = keep(tuning.best(), device, options, shapes);

@@ -1,4 +1,6 @@
 // Masks, scores and tables that cannot be: each refusal with the user's file and line.
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include <tessera/dsl/lang/lang.h>
@@ -34,6 +36,26 @@ TEST_CASE("tables of the wrong size") {
 TEST_CASE("grids of no tokens, and of too many") {
   expect_user_error(__FILE__, __LINE__, [] { Grid g(4, 0); }, "dimension 1 of the Grid is 0", "at least one token");
   expect_user_error(__FILE__, __LINE__, [] { Grid g(1 << 16, 1 << 16); }, "the Grid has more than 2147483647 tokens");
+}
+
+TEST_CASE("names that a kernel's parameters cannot bear") {
+  const std::string remedy = "use letters, digits and underscores, a letter or underscore first";
+  for (const std::string name : {"", "a b;}", "2nd", "a-b", "caf\xc3\xa9", "a\n"}) {
+    const std::string cause = " cannot be named '" + name + "'";
+    expect_user_error(__FILE__, __LINE__, [&] { Param<i32> p(name, 2); }, "a Param" + cause, remedy);
+    expect_user_error(__FILE__, __LINE__, [&] { Param<f32> p(name, 2); }, "a Param" + cause, remedy);
+    expect_user_error(__FILE__, __LINE__, [&] { Table<i32> t(name); }, "a Table" + cause, remedy);
+    expect_user_error(__FILE__, __LINE__, [&] { Table(std::vector<int>{1}).named(name); }, "a Table" + cause, remedy);
+    expect_user_error(__FILE__, __LINE__, [&] { Mask().named(name); }, "a mask" + cause, remedy);
+    expect_user_error(__FILE__, __LINE__ + 1, [&] {
+      Score([](ScoreValue s, Position, Position) { return s; }).named(name); }, "a score" + cause, remedy);
+  }
+  CHECK(Param<i32>("_left2", 3).name() == "_left2");
+}
+
+TEST_CASE("a default that an f32 Param does not hold") {
+  expect_user_error(__FILE__, __LINE__, [] { Param<f32> p("x", 1e39); }, "the default of Param 'x' is ", "finite");
+  expect_user_error(__FILE__, __LINE__, [] { Param<f32> p("x", std::nan("")); }, "the default of Param 'x' is nan");
 }
 
 TEST_CASE("one name for two things") {

@@ -195,10 +195,10 @@ TEST_CASE("arguments that are missing or not wanted") {
   const View v;
   ForwardArgs<bound, f16> call{.q = v, .k = v, .v = v, .o = v, .lse = {}, .scale = 1, .key_lengths = {}};
   CHECK(arguments(call, plain.kernel).size() == 5);
-  expect_user_error("", 0, [&] { arguments(call, with_lse.kernel); },
+  expect_user_error(__FILE__, __LINE__, [&] { arguments(call, with_lse.kernel); },
     "kernel 'forward' is called without its argument 'lse'", "set .lse");
   call.lse = v;
-  expect_user_error("", 0, [&] { arguments(call, plain.kernel); },
+  expect_user_error(__FILE__, __LINE__, [&] { arguments(call, plain.kernel); },
     "kernel 'forward' has no use for the argument 'lse'");
 }
 

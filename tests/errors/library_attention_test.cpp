@@ -2,6 +2,8 @@
 #include <tessera/library/attention.h>
 #include <tessera/runtime/driver.h>
 
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include "support/refusal.h"
@@ -91,6 +93,16 @@ TEST_CASE("dtype, rank and shape") {
   CHECK(Call().refused([](auto& c) { c.v.data = nullptr; }) ==
         "error: v has no memory: its pointer is null and its shape is [2, 2, 50, 64]; note: pass a view of allocated "
         "memory");
+}
+
+// A remedy that can work: no Attention is made for f32, and no LSE is of another type.
+TEST_CASE("dtypes that no Attention has") {
+  CHECK(Call().refused([](auto& c) { c.o.dtype = DType::f32; }) ==
+        "error: o has dtype f32, expected bf16; note: give o as bf16");
+  CHECK(Call().refused([](auto& c) { c.lse.dtype = DType::bf16; }) ==
+        "error: lse has dtype bf16, expected f32; note: give lse as f32");
+  CHECK(Call().refused([](auto& c) { c.key_lengths = View::contiguous(c.lse.data, DType::f32, {2}); }) ==
+        "error: key_lengths has dtype f32, expected i32; note: give key_lengths as i32");
 }
 
 TEST_CASE("strides and alignment (B53)") {
@@ -201,13 +213,63 @@ TEST_CASE("names that nobody reads, and tables that are missing") {
         "error: no mask or score of this Attention reads a table named 'bias' at the call; note: it reads none");
 }
 
+TEST_CASE("a name given twice") {
+  AttentionOptions options = small(window(Param<i32>{"left", 3}, Param<i32>{"right", 0}));
+  options.scores = {dense_bias()};
+  TestTensor bias(DType::f32, {1, 1, 40, 50});
+  bias.fill(0);
+  CHECK(Call().refused(
+            [&](auto& c) {
+              c.params = {{"left", 4}, {"right", 0}, {"left", 4}};
+              c.tables = {{"bias", bias.view()}};
+            },
+            options) == "error: Param 'left' is given twice; note: give each name once");
+  CHECK(Call().refused([&](auto& c) { c.tables = {{"bias", bias.view()}, {"bias", bias.view()}}; }, options) ==
+        "error: table 'bias' is given twice; note: give each name once");
+}
+
+TEST_CASE("values that a Param does not hold") {
+  const Param<f32> factor{"factor", 1.0};
+  AttentionOptions options = small(window(Param<i32>{"left", 3}, Param<i32>{"right", 0}));
+  options.scores = {[=](ScoreValue s, Position, Position) { return s * factor; }};
+  const auto with = [&](const char* name, double value) {
+    return Call().refused([&](auto& c) { c.params = {{name, value}}; }, options);
+  };
+  const std::string whole = "; note: pass a whole number that fits 32 bits",
+                    finite = "; note: pass a finite number of at most 3.4e38";
+  CHECK(with("left", 2.5) == "error: 'left' is an i32 scalar, got 2.5" + whole);
+  CHECK(with("left", 0x1p31) == "error: 'left' is an i32 scalar, got 2147483648" + whole);
+  CHECK(with("left", std::nan("")) == "error: 'left' is an i32 scalar, got nan" + whole);
+  CHECK(with("factor", std::nan("")) == "error: 'factor' is an f32 scalar, got nan" + finite);
+  CHECK(with("factor", -HUGE_VAL) == "error: 'factor' is an f32 scalar, got -inf" + finite);
+  CHECK(with("factor", 1e39) == "error: 'factor' is an f32 scalar, got 1e+39" + finite);
+  Call last;
+  last.call.params = {{"left", -0x1p31}, {"factor", 3.4028234663852886e38}};
+  CHECK(refusal([&] {
+          Attention attend(options);
+          attend(last.call);
+        }) == "not refused");
+}
+
+TEST_CASE("a table of another rank than it is read with") {
+  AttentionOptions options = small();
+  options.scores = {dense_bias()};
+  TestTensor bias(DType::f32, {40, 50});
+  CHECK(Call().refused([&](auto& c) { c.tables = {{"bias", bias.view()}}; }, options) ==
+        "error: table 'bias' has the shape [40, 50], and is read at 4 positions; note: give it 4 dims");
+  TestTensor ids(DType::i32, {1, 50});
+  CHECK(Call().refused([&](auto& c) { c.tables = {{"ids", ids.view()}}; }, small(documents(Table<i32>("ids")))) ==
+        "error: table 'ids' has the shape [1, 50], and is read at 1 position; note: give it 1 dim");
+}
+
 TEST_CASE("texts before there is anything to tell") {
-  Attention attend(small());
-  std::string text;
-  try {
-    text = attend.explain();
-  } catch (const UserError& error) {
-    text = error.what();
-  }
-  CHECK(text == "error: nothing was prepared or called yet; note: call prepare(shapes) first");
+  const Attention attend(small());
+  const std::string nothing = "error: nothing was prepared or called yet; note: call prepare(shapes) first";
+  CHECK(refusal([&] { attend.explain(); }) == nothing);
+  CHECK(refusal([&] { attend.explain_json(); }) == nothing);
+  CHECK(refusal([&] { attend.ir(ir::Stage::tiled); }) == nothing);
+  CHECK(refusal([&] { attend.llvm_ir(); }) == nothing);
+  CHECK(refusal([&] { attend.ptx(); }) == nothing);
+  CHECK(refusal([&] { attend.cubin(); }) == nothing);
+  CHECK(refusal([&] { attend.sass(); }) == nothing);
 }

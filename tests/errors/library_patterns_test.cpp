@@ -142,8 +142,15 @@ TEST_CASE("environment") {
         [&] { library::read_environment([&](const char* n) { return name == n ? value.c_str() : nullptr; }); });
   };
   CHECK(read("TESSERA_DEVICE", "gpu") ==
-        "error: environment variable TESSERA_DEVICE is 'gpu'; note: set it to a whole number from 0 to 1023, or unset "
-        "it");
+        "error: environment variable TESSERA_DEVICE is 'gpu'; note: set it to a whole number from 0 to 1023 or to cpu, "
+        "or unset it");
+  for (const std::string bad : {"abc", "-3", "0", "1e9", "1.5", "1099511627777"}) {
+    CHECK(read("TESSERA_CACHE_MEGABYTES", bad) ==
+          "error: environment variable TESSERA_CACHE_MEGABYTES is '" + bad +
+              "'; note: set it to a whole number from 1 to 1099511627776, or unset it");
+  }
+  for (const char* good : {"", "1", "1024", "1099511627776"})
+    CHECK(read("TESSERA_CACHE_MEGABYTES", good) == "not refused");
   CHECK(read("TESSERA_THREADS", "-1") ==
         "error: environment variable TESSERA_THREADS is '-1'; note: set it to a whole number from 0 to 4096, or unset "
         "it");

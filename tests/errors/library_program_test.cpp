@@ -149,6 +149,29 @@ TEST_CASE("what no GPU would run, asked before any call") {
   CHECK(check(forward.trace<bf16>(documents({0, 0, 1}), Scores{}, ForwardOptions{}), {}, heads) == "runs");
 }
 
+TEST_CASE("arguments that are missing or of another type, at the line of the call") {
+  TestTensor q(DType::bf16, {1, 2, 64, 64}), o(DType::bf16, {1, 2, 64, 64});
+  const Program program(masked(), {.whole = {{"Depth", 64}, {"Value", 64}}});
+  const auto called = [&](auto arguments) { return refusal([&] { const_cast<Program&>(program)(arguments); }); };
+  using Args = ForwardArgs<bound, bf16>;
+  const View in = q.view(), out = o.view();
+  CHECK(called(Args{.q = in, .k = in, .v = in, .o = out, .lse = {}, .scale = {}, .key_lengths = {}}) ==
+        "error: kernel 'forward' is called without its argument 'scale'; note: set .scale in the argument struct");
+  CHECK(called(Args{.q = in, .k = in, .v = {}, .o = out, .lse = {}, .scale = 1, .key_lengths = {}}) ==
+        "error: kernel 'forward' is called without its argument 'v'; note: set .v in the argument struct");
+  using Half = ForwardArgs<bound, f16>;
+  CHECK(called(Half{.q = in, .k = in, .v = in, .o = out, .lse = {}, .scale = 1, .key_lengths = {}}) ==
+        "error: argument 'q' of kernel 'forward' is an In of bf16[Query, Depth], and that of the argument struct is an "
+        "In of f16[Query, Depth]; note: call it with the struct that it was traced with, and the same element types");
+  CHECK(called(SoftmaxArgs<bound>{.x = in, .y = out, .sum = out}) ==
+        "error: kernel 'forward' has an argument 'q', and the argument struct of the call has none of that name; note: "
+        "call it with the struct that it was traced with");
+  CHECK(refusal([&] { program.ir(ir::Stage::tiled); }) ==
+        "error: the program was not called yet, and is planned for the lengths of a call; note: call it first");
+  CHECK(refusal([&] { program.ptx(); }) ==
+        "error: the program was not called yet, and is planned for the lengths of a call; note: call it first");
+}
+
 TEST_CASE("memory that is written and read") {
   TestTensor a(DType::bf16, {64, 64}), b(DType::bf16, {64, 64}), c(DType::f32, {64, 64});
   a.fill_normal(1);

@@ -45,6 +45,11 @@ void DeviceTensors::download(Tensors& t) const {
   lse.download(t.lse);
 }
 
+std::int64_t least_programs(const Case& c) {
+  constexpr std::int64_t kTallestTile = 192;
+  return c.batch * c.heads * ((c.queries + kTallestTile - 1) / kTallestTile);
+}
+
 void run_on_device(Attention& attend, Tensors& t, const Case& c) {
   const DeviceTensors device(t);
   attend(device.call(c));
@@ -101,10 +106,13 @@ void check_head(const Case& c, const Tensors& t, std::int64_t batch, std::int64_
 
 }  // namespace
 
-void check_sampled(const Case& c, const std::string& name, int rows) {
+void check_sampled(const Case& c, const std::string& name, int rows, const backend::Schedule& schedule) {
   CAPTURE(name);
+  CAPTURE(to_string(schedule));
   Tensors t(c);
-  Attention attend(options_of(c));
+  AttentionOptions options = options_of(c);
+  options.schedule = schedule;
+  Attention attend(options);
   run_on_device(attend, t, c);
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t h = 0; h < c.heads; ++h) check_head(c, t, b, h, rows);

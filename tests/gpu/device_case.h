@@ -33,11 +33,15 @@ struct DeviceTensors {
   DeviceTensor q, k, v, o, lse, key_lengths;
 };
 
+// Programs of a launch: at least so many, whatever tile is chosen. Blocks take several each where they are more than
+// the device has multiprocessors.
+std::int64_t least_programs(const Case& c);
+
 // A Runner: uploads, launches on the default stream, downloads.
 void run_on_device(Attention& attend, Tensors& t, const Case& c);
 
 // About `rows` query rows of each head (the edges of 64- and 128-row tiles among them) against fp64, within twice the
 // error of the storage type; every row written; guards intact.
-void check_sampled(const Case& c, const std::string& name, int rows = 64);
+void check_sampled(const Case& c, const std::string& name, int rows = 64, const backend::Schedule& schedule = {});
 
 }  // namespace tessera::test

@@ -1,5 +1,5 @@
-// Forward attention on the GPU: every pattern with every dtype, head dim, length and head grouping, pair by pair,
-// against fp64 on sampled rows; and the COUNT probe on all rows.
+// Forward attention on the GPU: every pattern with every dtype, head dim, length, head grouping and schedule, pair by
+// pair, against fp64 on sampled rows; and the COUNT probe on all rows.
 #include <doctest/doctest.h>
 
 #include <tuple>
@@ -33,26 +33,33 @@ std::string name_of(const PatternCase& pattern, const Case& c) {
 }
 
 const std::vector<std::int64_t> kLengths = {1, 63, 64, 65, 1000, 4096};
+constexpr std::int64_t kManyPrograms = 320;  // more than twice the multiprocessors of a Hopper GPU
 
 }  // namespace
 
-TEST_CASE("every pattern, dtype, head dim, length and grouping, pair by pair") {
+TEST_CASE("every pattern, dtype, head dim, length, grouping and schedule, pair by pair") {
   const std::vector<int> depths = {64, 96, 128, 256}, groups = {1, 4, 8};
   const std::vector<DType> dtypes = {DType::f16, DType::bf16};
-  enum { pattern, dtype, depth, queries, keys, group, layout };
-  const auto rows =
-      pairwise({pattern_cases().size(), dtypes.size(), depths.size(), kLengths.size(), 3, groups.size(), 3});
+  enum { pattern, dtype, depth, queries, keys, group, layout, stages, persistent, overlap, turns };
+  const auto rows = pairwise(
+      {pattern_cases().size(), dtypes.size(), depths.size(), kLengths.size(), 3, groups.size(), 3, 3, 2, 3, 2});
   for (const auto& row : rows) {
     const std::int64_t n = kLengths[row[queries]];
     const std::int64_t m = row[keys] == 0 ? n : row[keys] == 1 ? n + 37 : std::max<std::int64_t>(1, n / 2);
     const int g = groups[row[group]];
     Case c = shaped(dtypes[row[dtype]], depths[row[depth]], n, m, g == 1 ? 2 : g, g == 1 ? 2 : 1);
     if (n == 4096) c.batch = 1;
+    if (n <= 65 && c.depth == 64) c.batch = kManyPrograms / c.heads;
     if (row[layout] == 1) c.layout.order = {0, 2, 1, 3};  // tokens outside heads
     if (row[layout] == 2) c.layout.row_padding = 8;
     const PatternCase& p = pattern_cases()[row[pattern]];
     p.apply(c);
-    check_sampled(c, name_of(p, c), n == 4096 ? 24 : 64);
+    const backend::Schedule schedule{.stages = static_cast<int>(1 + row[stages]),
+                                     .persistent = row[persistent] == 0,
+                                     .overlap = row[overlap] > 0,
+                                     .turns = row[turns] == 1,
+                                     .skip_ones = row[overlap] == 2};
+    check_sampled(c, name_of(p, c), n == 4096 ? 24 : 64, schedule);
   }
 }
 
@@ -78,7 +85,8 @@ TEST_CASE("COUNT probe: every pattern, every length, all rows") {
     if (std::string(p.name) == "soft cap and ALiBi") continue;  // its weights are not equal
     for (std::int64_t n : {1, 63, 64, 65, 200, 1000, 2048})
       for (std::int64_t m : {n, n + 129}) {
-        Case c = shaped(DType::bf16, 64, n, m, 1, 1);
+        const std::int64_t heads = n == 200 ? kManyPrograms / 4 : 1;  // two batches of two query tiles
+        Case c = shaped(DType::bf16, 64, n, m, heads, std::max<std::int64_t>(1, heads / 2));
         p.apply(c);
         check_counts(c, name_of(p, c), run_on_device);
       }
@@ -122,4 +130,31 @@ TEST_CASE("representative kernels") {
       pattern_cases()[i].apply(c);
       check_sampled(c, name_of(pattern_cases()[i], c), 16);
     }
+
+  // Every way of issuing products, with the rings shallow and deep.
+  const PatternCase& full = pattern_cases()[0];
+  for (const auto& [rows, schedule] : std::initializer_list<std::pair<int, backend::Schedule>>{
+           {128, {.stages = 1, .persistent = false, .overlap = false, .turns = true}},
+           {128, {.stages = 3, .overlap = false, .turns = false}},
+           {192, {.stages = 2, .overlap = true, .turns = true, .skip_ones = false}},
+           {192, {.stages = 1, .overlap = true, .turns = false, .skip_ones = true}}}) {
+    // In f16 the running maximum is exact, so that factors of one and others occur.
+    Case c = shaped(schedule.skip_ones.value_or(false) ? DType::f16 : DType::bf16, 64, 200, 200, 2, 1);
+    c.query_tile = rows;
+    c.key_tile = 64;
+    full.apply(c);
+    check_sampled(c, name_of(full, c), 16, schedule);
+  }
+
+  // Blocks that take more than one program, of two full key tiles and a partial one.
+  for (const auto& [rows, schedule] : std::initializer_list<std::pair<int, backend::Schedule>>{
+           {64, {}}, {128, {.overlap = true, .turns = true, .skip_ones = true}}}) {
+    Case c = shaped(DType::bf16, 64, rows, 160, 30, 15);
+    c.batch = 5;
+    c.query_tile = rows;
+    c.key_tile = 64;
+    full.apply(c);
+    REQUIRE(least_programs(c) > test_device().info().multiprocessors);
+    check_sampled(c, name_of(full, c), 8, schedule);
+  }
 }

@@ -1,4 +1,5 @@
 // The contracts of an attention call, on the CPU: what every row gets, what memory may hold, what may be strided.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -60,6 +61,29 @@ TEST_CASE("no keys, no queries, one of each (B04, B11)") {
   Attention(options_of(one))(w.call(one));
   CHECK(max_difference(w.o.values(), w.v.values()) == 0);
   check_case(one, "one query, one key");
+}
+
+// Packed strides of an empty shape are 0 in front of the empty dim.
+TEST_CASE("calls of no queries, heads or sequences, whose packed strides are 0") {
+  struct Sizes {
+    std::int64_t batch, heads, queries;
+  };
+  for (const Sizes& s : {Sizes{1, 2, 0}, {3, 2, 0}, {2, 0, 70}, {0, 2, 70}}) {
+    CAPTURE(s.batch);
+    CAPTURE(s.heads);
+    alignas(16) std::uint16_t memory[64] = {};
+    const auto view = [&](DType dtype, std::vector<std::int64_t> shape) {
+      return View::contiguous(memory, dtype, std::move(shape));
+    };
+    const std::vector<std::int64_t> q_shape{s.batch, s.heads, s.queries, 16}, k_shape{s.batch, s.heads, 0, 16};
+    Attention attend({.mask = causal, .head_dim = 16});
+    attend({.q = view(bf16, q_shape),
+            .k = view(bf16, k_shape),
+            .v = view(bf16, k_shape),
+            .o = view(bf16, q_shape),
+            .lse = view(f32, {s.batch, s.heads, s.queries})});
+    CHECK(std::count(std::begin(memory), std::end(memory), 0) == 64);
+  }
 }
 
 TEST_CASE("lengths that no tile divides (B10, B14, B15, B19)") {

@@ -1,6 +1,7 @@
 // What the `tessera` command says to a mistake: the whole line, and that nothing else happened.
 #include <sys/stat.h>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include <doctest/doctest.h>
@@ -120,8 +121,11 @@ TEST_CASE("what the pattern and the library refuse") {
         "error: the documents of --lengths have more than 1073741824 tokens; note: give lengths of 1 to 1073741824 "
         "tokens "
         "in all");
-  CHECK(refusal("explain documents --lengths 100,200 --query-length 4096")
-            .starts_with("error: table 'document' of shape [300] is read along its dim 0 by"));
+  CHECK(refusal("explain documents --lengths 10,20 --query-length 4096") ==
+        "error: pattern 'documents' is given 30 tokens, and there are 4096 queries; note: give lengths that add up to "
+        "4096");
+  CHECK(refusal("inspect documents --lengths 10,20 --query-length 20 --key-length 29") ==
+        "error: pattern 'documents' is given 30 tokens, and there are 29 keys; note: give lengths that add up to 29");
   // Words of a command line have no place in a source file.
   CHECK(refusal("explain full --query-length 2147483647") ==
         "error: the query length is 2147483647; note: lengths are from 0 to 1073741824");
@@ -140,6 +144,28 @@ TEST_CASE("run names the file that is missing") {
   CHECK(refusal("run causal --input x --output /") == "error: --output / is a folder; note: give the name of a file");
   CHECK(refusal("run causal --input x --output no/such/o.safetensors") ==
         "error: --output no/such/o.safetensors is in a folder that does not exist; note: make the folder no/such");
+}
+
+TEST_CASE("run names the lengths that documents must have") {
+  Folder folder;
+  const std::string input = write_inputs(folder, "in.safetensors");
+  const Output out = tessera_command(
+      folder, "run documents --lengths 10,20 --input " + input + " --output " + folder.file("out.safetensors"));
+  CHECK(out.error ==
+        "tessera: error: pattern 'documents' is given 30 tokens, and there are 90 keys; note: give lengths "
+        "that add up to 90\n");
+  CHECK(out.code == 1);
+}
+
+TEST_CASE("a size of the cache that is none is said by every command that would use it") {
+  Folder folder;
+  ::setenv("TESSERA_CACHE_MEGABYTES", "-3", 1);
+  const Output out = tessera_command(folder, "explain causal --query-length 64 --heads 1");
+  ::unsetenv("TESSERA_CACHE_MEGABYTES");
+  CHECK(out.error ==
+        "tessera: error: environment variable TESSERA_CACHE_MEGABYTES is '-3'; note: set it to a whole "
+        "number from 1 to 1099511627776, or unset it\n");
+  CHECK(out.code == 1);
 }
 
 TEST_CASE("run puts no file in the place of a pipe or a device") {

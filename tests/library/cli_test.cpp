@@ -107,6 +107,22 @@ TEST_CASE("run computes attention over a file") {
   CHECK(test::max_difference(lse, exact.lse) <= test::tolerance(problem, exact).lse);
 }
 
+TEST_CASE("run computes nothing for no queries") {
+  Folder folder;
+  SafeTensors input;
+  input.tensors["q"] = random_tensor({1, 4, 0, 32}, 1);
+  input.tensors["k"] = random_tensor({1, 2, 90, 32}, 2);
+  input.tensors["v"] = random_tensor({1, 2, 90, 32}, 3);
+  input.write(folder.file("in.safetensors"));
+  const Output out = tessera_command(
+      folder, "run causal --input " + folder.file("in.safetensors") + " --output " + folder.file("out.safetensors"));
+  CAPTURE(out.error);
+  REQUIRE(out.code == 0);
+  SafeTensors result = SafeTensors::read(folder.file("out.safetensors"));
+  CHECK(result.tensors.at("o").shape == std::vector<std::int64_t>{1, 4, 0, 32});
+  CHECK(result.tensors.at("lse").shape == std::vector<std::int64_t>{1, 4, 0});
+}
+
 TEST_CASE("documents say how many tokens there are; lengths that are given win") {
   Folder folder;
   const auto shapes = [&](const std::string& more) {
@@ -167,5 +183,13 @@ TEST_CASE("version, and help that says where options and exit codes are") {
   Output pattern = tessera_command(folder, "explain window --help");
   CHECK(pattern.code == 0);
   CHECK(pattern.text.find("--left VALUE                keys before it (default: 1023)") != std::string::npos);
+  CHECK(tessera_command(folder, "explain --help").text.find("tessera explain [OPTIONS] PATTERN\n") !=
+        std::string::npos);
+  CHECK(help.text.find("tessera [OPTIONS] COMMAND\n") != std::string::npos);
+  for (const char* command : {"bench", "patterns"}) {
+    help = tessera_command(folder, std::string(command) + " --help");
+    CHECK(help.text.find("is followed by its pattern") == std::string::npos);
+    CHECK(help.text.find("Exit code: 0, 1 for") != std::string::npos);
+  }
   CHECK(pattern.text.find("Options of explain may follow too: see tessera explain --help.") != std::string::npos);
 }

@@ -26,6 +26,17 @@ TEST_CASE("a row reduction, at lengths that no tile divides") {
   for (std::int64_t rows : {1, 15, 16, 100}) programs::check_row_norm(OnHost(), rows);
 }
 
+TEST_CASE("a call of no rows computes nothing") {
+  float memory[24] = {};
+  const View none = View::contiguous(memory, f32, {0, 24});
+  Program softmax(programs::row_softmax.trace(), {.tiles = {{"Row", 16}}, .whole = {{"Column", 24}}});
+  softmax(programs::SoftmaxArgs<bound>{.x = none, .y = none, .sum = View::contiguous(memory, f32, {0})});
+  Program masked(forward.trace<bf16>(causal, Scores{}, ForwardOptions{}), {.whole = {{"Depth", 16}, {"Value", 16}}});
+  const View q = View::contiguous(memory, bf16, {1, 2, 0, 16}), k = View::contiguous(memory, bf16, {1, 2, 0, 16});
+  masked(ForwardArgs<bound, bf16>{.q = q, .k = k, .v = k, .o = q, .lse = {}, .scale = 1, .key_lengths = {}});
+  for (float x : memory) CHECK(x == 0);
+}
+
 TEST_CASE("elementwise, a row softmax, column sums") {
   for (std::int64_t rows : {1, 33}) programs::check_gated(OnHost(), rows);
   for (std::int64_t width : {8, 100}) programs::check_row_softmax(OnHost(), width);

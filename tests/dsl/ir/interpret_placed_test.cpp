@@ -1,12 +1,15 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
 #include <tessera/dsl/ir/interpret_shared.h>
+#include <tessera/dsl/ir/print.h>
 
 #include "dsl/ir/interpret_kernels.h"
 #include "dsl/ir/interpret_support.h"
+#include "dsl/ir/kernel_text.h"
 
 using namespace tessera;
 using namespace tessera::ir;
@@ -34,15 +37,43 @@ struct Call {
   Tensor q, k, v, o, lse;
 };
 
-std::string violation(Fault fault, std::int64_t keys) {
-  Call call(100, keys);
+template <class Run>
+std::string complaint(Run run) {
   try {
-    call.run(placed_attention(fault));
+    run();
   } catch (const InternalError& error) {
     const std::string text = error.what();
     return text.substr(0, text.find("\nkernel "));
   }
   return "none";
+}
+
+std::string violation(Fault fault, std::int64_t keys) {
+  Call call(100, keys);
+  return complaint([&] { call.run(placed_attention(fault)); });
+}
+
+// A producer that copies a tile of keys, and a consumer that multiplies it with a tile in registers, as text.
+const std::string kProducer =
+                      "expect 16384 %full, %c0\n%w = slot %ks, %c0 : view<bf16[Key:128, Depth:64]>\n"
+                      "copy k(%w ; %full, %c0 ; %c0, %c0)\n",
+                  kProduct =
+                      "mma_fence\n%v = slot %ks, %c0 : view<bf16[Key:128, Depth:64]>\n"
+                      "%s0 = mma Depth %p, %v : f32[Query:64, Key:128] #0\n",
+                  kWait = "wait %full, %c0\n", kCommit = "mma_commit\n", kDone = "%s, %p1 = mma_wait 0 %s0, %p\n";
+
+std::string end_of(const std::string& producer, const std::string& consumer) {
+  const Kernel kernel =
+      parse(placed("layout #3 {reg 2*Depth:1 2*Query:8 8*Depth:8 | lane 4*Depth:2 8*Query:1 | warp 4*Query:16}\n"
+                   "%c0 = constant 0 : i32\n%p = constant 1 : bf16[Query:64, Depth:64] #3\n"
+                   "%ks = alloc : shared<bf16[Key:128, Depth:64] x1>\n%full = alloc : barrier<1 x1>\n"
+                   "role @0 {\n" +
+                   producer + "}\nrole @1 {\n" + consumer + "}\n"));
+  Tensor q(DType::bf16, 1, 1, 64, 64), k(DType::bf16, 1, 1, 128, 64);
+  std::vector<float> o(64);
+  const View rows = View::contiguous(o.data(), DType::f32, {1, 64});
+  const std::string text = complaint([&] { interpret(kernel, ir::bind(kernel, {q.view(3), k.view(3), rows})); });
+  return text == "none" ? text : text.substr(text.find("): ") + 3);
 }
 
 // What two operations, done in this order, have to say.
@@ -117,6 +148,75 @@ TEST_CASE("pipelines that are too short to show a fault are right") {
   }
 }
 
+TEST_CASE("a role ends with nothing that it began unfinished") {
+  CHECK(end_of(kProducer, kWait + kProduct + kCommit + kDone) == "none");
+  CHECK(end_of(kProducer, kWait + kProduct) ==
+        "consumer 0 ends with a product that no mma_commit has put into a group");
+  CHECK(end_of(kProducer, kWait + kProduct + kDone) ==
+        "consumer 0 ends with a product that no mma_commit has put into a group");
+  CHECK(end_of(kProducer, kWait + kProduct + kCommit) ==
+        "consumer 0 ends with product group 1 in flight: only groups up to 0 were waited for");
+  CHECK(end_of(kProducer, kWait + kProduct + kCommit + "%s, %p1 = mma_wait 1 %s0, %p\n") ==
+        "consumer 0 ends with product group 1 in flight: only groups up to 0 were waited for");
+  CHECK(end_of(kProducer, kWait + "turn_wait\n") == "consumer 0 ends with a turn that it has not passed");
+  CHECK(end_of(kProducer, kWait + "turn_wait\nturn_pass\n") == "none");
+}
+
+TEST_CASE("a fence lies between other uses of registers and a product, which may write any") {
+  const std::string
+      first = kWait + kProduct + kCommit + kDone,
+      use = "%n = neg %s : f32[Query:64, Key:128] #0\n",
+      second = "%t0 = mma Depth %p1, %v : f32[Query:64, Key:128] #0\nmma_commit\n%t, %p2 = mma_wait 0 %t0, %p1\n";
+  CHECK(end_of(kProducer, first + second) == "none");
+  CHECK(end_of(kProducer, first + use + "mma_fence\n" + second) == "none");
+  for (const std::string& order : {first + use + second, first + "mma_fence\n" + use + second}) {
+    const std::string text = end_of(kProducer, order);
+    CAPTURE(text);
+    CHECK(has(text, "op 'mma'"));
+    CHECK(has(text, "in consumer 0: may write registers that were in use after the last mma_fence"));
+  }
+}
+
+TEST_CASE("a copy into shared memory lands before its block ends") {
+  CHECK(end_of(kProducer, kWait) == "none");  // not read, but known to have landed
+  CHECK(end_of(kProducer + kWait, "") == "none");
+  CHECK(end_of("", "") == "none");
+  CHECK(end_of(kProducer, "") == "nobody has waited for the copy for ticket 0 of %ks");
+}
+
+TEST_CASE("the blocks of a launch share its programs, on one thread too") {
+  const Kernel kernel = parse(R"(kernel turns placed grid(Query:16, Head:1) threads 128 {
+  param y: out f32[Query]
+  layout #0 {reg 1 | lane 16*Query:1 2 | warp 4}
+  programs {
+    ^(%turn)
+    %0 = program_id Query : i32
+    %row = mul %0, 16 : i32
+    %1 = cast %turn : f32
+    %2 = broadcast %1 : f32[Query:16] #0
+    store y(%row), %2
+    yield
+  }
+}
+)");
+  // Each program's place among those of its block.
+  const auto turns = [&](std::int64_t programs, int threads) {
+    std::vector<float> y(static_cast<std::size_t>(16 * programs), -1), first;
+    const View view = View::contiguous(y.data(), DType::f32, {1, 16 * programs});
+    interpret(kernel, ir::bind(kernel, {view}), {.threads = threads});
+    for (std::size_t i = 0; i < y.size(); i += 16) first.push_back(y[i]);
+    return first;
+  };
+  CHECK(turns(5, 1) == std::vector<float>{0, 1, 2, 0, 1});
+  CHECK(turns(1, 1) == std::vector<float>{0});
+  for (int threads : {2, 3, 4, 7}) {
+    CAPTURE(threads);
+    std::vector<float> taken = turns(9, threads);
+    CHECK(*std::max_element(taken.begin(), taken.end()) < (9 + threads - 1) / threads);
+    CHECK(*std::min_element(taken.begin(), taken.end()) == 0);
+  }
+}
+
 TEST_CASE("barriers count phases, and refuse what hardware would miscount") {
   using namespace tessera::ir::interp;
   SharedMemory shared(2);
@@ -129,12 +229,12 @@ TEST_CASE("barriers count phases, and refuse what hardware would miscount") {
   CHECK(shared.wait(one, b, 0, 0, passed) == "");
   CHECK(!passed);
   CHECK(shared.arrive(one, b, 0, 0) == "");
-  CHECK(shared.leftover() ==
+  CHECK(shared.leftover({}) ==
         "barrier %b is left in the middle of a phase: phase 0 of slot 0 has 1 of 2 arrivals and 0 of 0 bytes");
   CHECK(shared.arrive(one, b, 1, 0) ==
         "ticket 1 of barrier %b belongs to phase 1, but phase 0 of slot 0 has 1 of 2 arrivals and 0 of 0 bytes");
   CHECK(shared.arrive(two, b, 0, 0) == "");
-  CHECK(shared.leftover() == "");
+  CHECK(shared.leftover({}) == "");
   CHECK(shared.wait(two, b, 0, 0, passed) == "");
   CHECK(passed);
   CHECK(shared.arrive(two, b, 0, 0).find("ticket 0 of barrier %b belongs to phase 0, but phase 1") == 0);

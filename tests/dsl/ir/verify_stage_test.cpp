@@ -94,11 +94,55 @@ TEST_CASE("products are waited for before use") {
       "%0 = slot %qs, %c0 : view<bf16[Query:64, Depth:64]>\n%1 = slot %ks, %c0 : view<bf16[Key:128, Depth:64]>\n"
       "%2 = mma Depth %0, %1 : f32[Query:64, Key:128] #0\n";
   CHECK(placed(product + "mma_commit\n%3 = mma_wait 0 %2\n%4 = neg %3 : f32[Query:64, Key:128] #0") == "");
-  CHECK(placed(product + "%3 = mma Depth %0, %1, %2 : f32[Query:64, Key:128] #0\n%4 = mma_wait 0 %3") == "");
+  CHECK(placed(product + "%3 = mma Depth %0, %1, %2 : f32[Query:64, Key:128] #0\nmma_commit\n%4 = mma_wait 0 %3") ==
+        "");
   CHECK(placed(product + "%3 = neg %2 : f32[Query:64, Key:128] #0") ==
         "op 'neg': uses a product that no mma_wait has waited for");
   CHECK(placed(product + "%5 = loop %c0 to %c0 (%4 = %2) {\n^(%i)\nyield %4\n}") ==
         "op 'loop': uses a product that no mma_wait has waited for");
+}
+
+// Of the products below, the first reads %2 from registers and is in group 1.
+const std::string kFromRegisters =
+    "layout #3 {reg 2*Depth:1 2*Query:8 8*Depth:8 | lane 4*Depth:2 8*Query:1 | warp 4*Query:16}\n"
+    "%c0 = constant 0 : i32\n%ks = alloc : shared<bf16[Key:128, Depth:64] x1>\n"
+    "%1 = slot %ks, %c0 : view<bf16[Key:128, Depth:64]>\n%p = constant 0 : bf16[Query:64, Depth:64] #3\n"
+    "%r = constant 0 : bf16[Query:64, Depth:64] #3\n"
+    "%s0 = mma Depth %p, %1 : f32[Query:64, Key:128] #0\nmma_commit\n";
+const std::string kSecond = "%t0 = mma Depth %r, %1 : f32[Query:64, Key:128] #0\nmma_commit\n";
+
+TEST_CASE("the wait that covers a product lists the operand that the product reads from registers") {
+  const std::string unlisted =
+      "op 'mma_wait': covers a product whose left operand %p is in registers, but does not list it";
+  CHECK(placed(kFromRegisters + "%s, %p1 = mma_wait 0 %s0, %p") == "");
+  CHECK(placed(kFromRegisters + "%s = mma_wait 0 %s0") == unlisted);
+  CHECK(placed(kFromRegisters + "%s, %r1 = mma_wait 0 %s0, %r") == unlisted);
+  // The first wait covers only the first product, the second the second.
+  const std::string both = kFromRegisters + kSecond;
+  CHECK(placed(both + "%s, %p1 = mma_wait 1 %s0, %p\n%t, %r1 = mma_wait 0 %t0, %r") == "");
+  CHECK(placed(both + "%s, %p1, %t, %r1 = mma_wait 0 %s0, %p, %t0, %r") == "");
+  CHECK(placed(both + "%s = mma_wait 1 %s0\n%t, %r1, %p1 = mma_wait 0 %t0, %r, %p") == unlisted);
+  CHECK(placed(both + "%s, %p1 = mma_wait 1 %s0, %p\n%t = mma_wait 0 %t0") ==
+        "op 'mma_wait': covers a product whose left operand %r is in registers, but does not list it");
+  CHECK(placed(both + "%s, %r1 = mma_wait 0 %s0, %r") == unlisted);
+}
+
+TEST_CASE("products are waited for in the block that issues them") {
+  const std::string wait = "%s, %p1 = mma_wait 0 %s0, %p\n";
+  const std::string loop = "loop %c0 to %c0 {\n^(%i)\n", yield = "yield\n}\n";
+  CHECK(placed(kFromRegisters) == "the kernel ends with a product in flight");
+  CHECK(placed(kFromRegisters + "%s, %p1 = mma_wait 1 %s0, %p") == "the kernel ends with a product in flight");
+  CHECK(placed(kFromRegisters + wait + kSecond.substr(0, kSecond.find("mma_commit")) +
+               "%t, %r1 = mma_wait 0 %t0, %r") == "the kernel ends with a product in flight");
+  CHECK(placed(kFromRegisters + wait + loop + kSecond + "%t, %r1 = mma_wait 0 %t0, %r\n" + yield) == "");
+  CHECK(placed(kFromRegisters + wait + loop + kSecond + yield) ==
+        "op 'loop': its region ends with a product in flight, which nothing outside can wait for");
+  CHECK(placed(kFromRegisters + wait + "role @1 {\n" + kSecond + "}\n") ==
+        "op 'role': its region ends with a product in flight, which nothing outside can wait for");
+  // One that was issued before a loop may be in flight in it, but not be waited for there.
+  CHECK(placed(kFromRegisters + loop + kSecond + "%t, %r1 = mma_wait 1 %t0, %r\n" + yield + wait) ==
+        "op 'mma_wait': covers a product that was issued outside of its block");
+  CHECK(placed(kFromRegisters + loop + "%c1 = constant 1 : i32\n" + yield + wait) == "");
 }
 
 TEST_CASE("roles and rings are at the top of the entry block, threads are what the roles need") {

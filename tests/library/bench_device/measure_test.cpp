@@ -107,6 +107,29 @@ TEST_CASE("tuning tries what it is given, says what does not fit, and keeps the 
         }).starts_with("error: kernel 'forward' needs about "));
 }
 
+TEST_CASE("tuning again neither reads nor empties what was tuned before") {
+  const auto folder = std::filesystem::temp_directory_path() / ("tessera_tune_again_" + std::to_string(::getpid()));
+  ::setenv("TESSERA_CACHE_DIR", folder.c_str(), 1);
+  const Workload w = small("causal", causal_keys());
+  const AttentionOptions options = library::resolve(w.options(), SourceLoc{});
+  const library::TracedProgram program = library::trace_attention(options, false, false);
+  const library::TuneKey key = library::tune_key(device().info().name, program, options, w.shapes());
+  const library::TuneStore store = library::TuneStore::from_environment();
+  const library::TuneChoice earlier{{64, 96}, {}}, standard{{192, 128}, {}};
+  store.save(key, earlier, 1);
+
+  const std::vector<library::TuneChoice> choices = {{}, earlier};
+  for (int time = 0; time < 2; ++time) {
+    const Tuning tuning = tune(device(), w.options(), w.shapes(), choices, 10);
+    CHECK(tuning.standard().choice == standard);  // and not the earlier winner
+    CHECK(tuning.trials[1].refusal.empty());      // nor is that a copy of the default
+    CHECK(tuning.trials[1].choice == earlier);
+    store.save(key, tuning.best().choice, tuning.best().ms);
+    CHECK(*store.find(key).choice == standard);  // all take the same time here: the default is kept, by its tile
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("what was tuned is used where tile and schedule are left open, on its device, and said") {
   const auto folder = std::filesystem::temp_directory_path() / ("tessera_tuned_test_" + std::to_string(::getpid()));
   ::setenv("TESSERA_CACHE_DIR", folder.c_str(), 1);

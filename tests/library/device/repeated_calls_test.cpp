@@ -33,6 +33,19 @@ void check_refused(Attention& attend, const AttentionCall& call, const std::stri
 
 }  // namespace
 
+TEST_CASE("a call of no queries launches nothing, first and later") {
+  DeviceCall at;
+  for (View* view : {&at.call.q, &at.call.o})
+    *view = View::contiguous(view->data, bf16, {2, 4, 0, DeviceCall::kDim}, Memory::device);
+  at.call.lse = View::contiguous(at.call.lse.data, f32, {2, 4, 0}, Memory::device);
+  Attention attend(options(causal));
+  const std::size_t before = launches();
+  for (int call = 0; call < 2; ++call) attend(at.call);
+  for (View* view : {&at.call.q, &at.call.o, &at.call.lse}) view->data = nullptr;
+  attend(at.call);
+  CHECK(launches() == before);
+}
+
 TEST_CASE("what a first call is refused for, a later one is refused for") {
   DeviceCall at;
   const DeviceTensor elsewhere(bf16, at.k.view.shape, 1), bias(f32, {1, 1, DeviceCall::kQueries, DeviceCall::kKeys});
@@ -64,6 +77,10 @@ TEST_CASE("what a first call is refused for, a later one is refused for") {
                 "a 16-byte aligned allocation");
   check_refused(attend, spoiled([](auto& c) { c.params[0].value = 2.5; }),
                 "error: 'left' is an i32 scalar, got 2.5; note: pass a whole number that fits 32 bits");
+  check_refused(attend, spoiled([](auto& c) { c.params.push_back({"left", 7}); }),
+                "error: Param 'left' is given twice; note: give each name once");
+  check_refused(attend, spoiled([](auto& c) { c.tables.push_back(c.tables[0]); }),
+                "error: table 'bias' is given twice; note: give each name once");
   check_refused(attend, spoiled([](auto& c) { c.params[0].name = "width"; }),
                 "error: no mask or score of this Attention reads a Param named 'width'; note: it reads: left, right");
   check_refused(attend, spoiled([&](auto& c) { c.k.data = elsewhere.view.data; }),

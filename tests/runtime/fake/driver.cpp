@@ -105,11 +105,14 @@ int memory_info(std::size_t* free, std::size_t* total) {
   *total = state().memory_bytes;
   return *free = *total - used(), ok;
 }
+constexpr std::align_val_t kAlignment{256};  // of device memory
 int allocate(unsigned long long* address, std::size_t bytes) {
   if (contexts().empty()) return invalid_context;
   if (bytes == 0) return invalid_value;
   if (bytes > state().memory_bytes - used()) return out_of_memory;
-  *address = reinterpret_cast<unsigned long long>(operator new(bytes));
+  void* memory = std::memset(operator new(bytes, kAlignment), 0xcd, bytes);  // what memory holds at first
+  *address = reinterpret_cast<unsigned long long>(memory);
+  if (state().relaxed_captures > 0) ++state().allocations_in_relaxed_mode;
   state().owners[*address] = device_of(contexts().back());
   return state().allocations[*address] = bytes, ok;
 }
@@ -117,7 +120,7 @@ int release_memory(unsigned long long address) {
   if (contexts().empty()) return invalid_context;
   if (state().allocations.erase(address) == 0) return invalid_value;
   state().owners.erase(address);
-  return operator delete(reinterpret_cast<void*>(address)), ok;
+  return operator delete(reinterpret_cast<void*>(address), kAlignment), ok;
 }
 int allocate_async(unsigned long long* address, std::size_t bytes, void*) { return allocate(address, bytes); }
 int release_async(unsigned long long address, void*) { return release_memory(address); }
@@ -141,21 +144,32 @@ int download(void* to, unsigned long long from, std::size_t bytes, void*) {
 int move(unsigned long long to, unsigned long long from, std::size_t bytes, void*) {
   return std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), ok;
 }
-int set(unsigned long long to, unsigned char value, std::size_t bytes, void*) {
+int set(unsigned long long to, unsigned char value, std::size_t bytes, void* stream) {
+  if (!stream) ++state().work_on_null_stream;
   return std::memset(reinterpret_cast<void*>(to), value, bytes), ok;
 }
 
-// A stream remembers the context it was made in.
+// A stream remembers the context it was made in. No two have the same identity, whatever became of them.
 int stream_create(void** stream, unsigned) {
+  static unsigned long long made = 0;
   if (contexts().empty()) return invalid_context;
-  return *stream = new void*(contexts().back()), ++state().streams, ok;
+  *stream = new void*(contexts().back());
+  state().identities[*stream] = ++made;
+  return ++state().streams, ok;
 }
-int stream_destroy(void* stream) { return delete static_cast<void**>(stream), --state().streams, ok; }
+int stream_destroy(void* stream) {
+  state().identities.erase(stream);
+  return delete static_cast<void**>(stream), --state().streams, ok;
+}
 int stream_context(void* stream, void** context) { return *context = *static_cast<void**>(stream), ok; }
 int stream_synchronize(void*) { return ok; }
 int stream_wait(void*, void*, unsigned) { return ok; }
 int stream_capturing(void*, int* status) { return *status = state().capturing, ok; }
-int stream_id(void* stream, unsigned long long* id) { return *id = reinterpret_cast<std::uintptr_t>(stream), ok; }
+// Of the null stream, and of handles that tests make up: the address, from above all others.
+int stream_id(void* stream, unsigned long long* id) {
+  const auto made = state().identities.find(stream);
+  return *id = made != state().identities.end() ? made->second : ~reinterpret_cast<std::uintptr_t>(stream), ok;
+}
 int exchange_mode(int* mode) {
   state().relaxed_captures += *mode == 2 ? 1 : -1;
   return *mode = *mode == 2 ? 0 : 2, ok;

@@ -61,8 +61,10 @@ struct State {
   std::map<std::uint64_t, std::uint64_t> allocations;  // address -> bytes
   std::map<std::uint64_t, int> owners;                 // address -> device
   int streams = 0, events = 0, modules = 0;            // alive
+  std::map<void*, unsigned long long> identities;      // of streams alive
   int relaxed_captures = 0;                            // exchanges of the capture mode not yet undone
-  int loads_in_relaxed_mode = 0;
+  int loads_in_relaxed_mode = 0, allocations_in_relaxed_mode = 0;
+  int work_on_null_stream = 0;                // fills of memory
   std::map<std::string, int> dynamic_shared;  // kernel -> bytes opted in to
   std::vector<Launch> launches;
   std::vector<EncodedMap> maps;

@@ -1,0 +1,8 @@
+// expect: a kernel value is no C++ number while it is traced: call the functions of tessera, as abs(q - k)
+#include <cmath>
+
+#include <tessera/dsl/lang/lang.h>
+
+using namespace tessera;
+
+Score wrong = [](ScoreValue s, Position, Position) { return std::exp(s); };

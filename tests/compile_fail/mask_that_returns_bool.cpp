@@ -1,0 +1,6 @@
+// expect: a kernel value has no truth while it is traced
+#include <tessera/dsl/lang/lang.h>
+
+using namespace tessera;
+
+Mask wrong = [](Position q, Position k) -> bool { return k <= q; };

@@ -1,0 +1,6 @@
+// expect: masks combine with & | ~
+#include <tessera/library/patterns.h>
+
+using namespace tessera;
+
+Mask wrong = !causal;
