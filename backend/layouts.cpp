@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <tessera/backend/warpgroup.h>
 #include <tessera/dsl/ir/rewrite.h>
 
 namespace tessera::backend {
@@ -10,7 +11,7 @@ using ir::Axis, ir::Digit, ir::Dim, ir::Layout, ir::Op, ir::OpCode, ir::Type, ir
 
 namespace {
 
-constexpr int kLanes = 32, kWarps = 4, kGroupRows = 64;
+constexpr int kLanes = 32, kWarps = 4;
 
 int largest_power_of_two(int divides, int at_most) {
   int p = 1;

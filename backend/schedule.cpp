@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include <tessera/backend/layouts.h>
+#include <tessera/backend/warpgroup.h>
 #include <tessera/dsl/ir/rewrite.h>
 
 namespace tessera::backend {
 
 namespace {
 
-constexpr int kGroupRows = 64, kMostGroups = 3, kMostStages = 8;
+constexpr int kMostGroups = 3, kMostStages = 8;
 constexpr int kNarrow = 64;          // columns of an accumulator
 constexpr int kOtherRegisters = 32;  // addresses, row statistics and what the assembler wants to itself
 

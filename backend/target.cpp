@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
+#include <tessera/backend/warpgroup.h>
 #include <tessera/dsl/diagnostics.h>
 
 namespace tessera::backend {
-
-namespace {
-constexpr int kGroupThreads = 128;
-}
 
 RegisterBudget register_budget(const Target& target, int computing, int to_copy) {
   const int groups = 1 + computing;  // all figures: registers of one thread of each warpgroup

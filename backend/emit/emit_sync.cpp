@@ -10,6 +10,7 @@
 #include <tessera/backend/emit/ops.h>
 #include <tessera/backend/emit/ptx_asm.h>
 #include <tessera/backend/emit/slots.h>
+#include <tessera/backend/warpgroup.h>
 #include <tessera/dsl/ir/rewrite.h>
 
 namespace tessera::backend {
@@ -21,9 +22,6 @@ using llvm::Value;
 namespace id = llvm::Intrinsic;
 
 namespace {
-
-constexpr int kGroupThreads = 128;
-constexpr int kNamedBarriers = 15;  // beside the one of all threads
 
 // Tickets are never negative; LLVM makes shifts and masks of powers of two.
 Value* stage(Emitter& e, const Ring& ring, Value* ticket) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <tessera/backend/emit/placement.h>
+#include <tessera/backend/warpgroup.h>
 #include <tessera/dsl/ir/layout.h>
 #include <tessera/dsl/ir/rewrite.h>
 
@@ -17,8 +18,7 @@ using ir::TypeKind;
 
 namespace {
 
-constexpr int kAtom = 1024;         // bytes of a swizzle pattern
-constexpr int kNamedBarriers = 15;  // beside the one of all threads
+constexpr int kAtom = 1024;  // bytes of a swizzle pattern
 
 int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 

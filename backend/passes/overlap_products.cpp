@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <tessera/backend/passes/block_uses.h>
 #include <tessera/dsl/ir/rewrite.h>
 
 namespace tessera::backend {
@@ -10,21 +11,6 @@ namespace tessera::backend {
 using namespace ir;
 
 namespace {
-
-int uses(const Block& block, Value v) {
-  int count = 0;
-  walk(block, [&](const Op& op) {
-    for (Value operand : op.operands) count += operand == v;
-  });
-  return count;
-}
-
-const Op* definition_in(const Block& block, Value v) {
-  for (const Op& op : block.ops)
-    for (Value result : op.results)
-      if (result == v) return &op;
-  return nullptr;
-}
 
 // The last product of a loop body and what belongs to it.
 struct Chain {

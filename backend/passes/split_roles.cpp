@@ -4,6 +4,7 @@
 
 #include <tessera/backend/passes/live_scalars.h>
 #include <tessera/backend/passes/slice.h>
+#include <tessera/backend/warpgroup.h>
 #include <tessera/dsl/ir/rewrite.h>
 
 namespace tessera::backend {
@@ -12,7 +13,6 @@ using namespace ir;
 
 namespace {
 
-constexpr int kGroupRows = 64, kGroupThreads = 128;
 enum RoleIndex { kProducer, kConsumer };
 
 bool is_copy(const Op& op) { return op.code == OpCode::copy || op.code == OpCode::expect; }

@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_map>
 
+#include <tessera/backend/passes/block_uses.h>
 #include <tessera/dsl/ir/rewrite.h>
 
 namespace tessera::backend {
@@ -17,21 +18,6 @@ constexpr int kParts = 8;  // columns of the accumulator that two registers and 
 struct Sum {
   const Op *add = nullptr, *scale = nullptr, *reduce = nullptr;
 };
-
-const Op* definition_in(const Block& block, Value v) {
-  for (const Op& op : block.ops)
-    for (Value result : op.results)
-      if (result == v) return &op;
-  return nullptr;
-}
-
-int uses(const Block& block, Value v) {
-  int count = 0;
-  walk(block, [&](const Op& op) {
-    for (Value operand : op.operands) count += operand == v;
-  });
-  return count;
-}
 
 class SplitSums {
  public:
