@@ -6,7 +6,7 @@
 // - a copy is in flight until its barrier's phase completes; a reader must itself have waited for that phase;
 // - a slot may be refilled only when every reader of the previous use has arrived on the barrier the copier waited for;
 // - a product reads its operands until an mma_wait covers its group; its result may not be used before;
-// - turns of a role's warpgroups come in order, and none ends with its turn, a product in flight or a copy unwaited for.
+// - turns of a role's warpgroups come in order; none ends with its turn, a product in flight or a copy unwaited for.
 // Each violation is an InternalError that names the op, the buffer and the ticket.
 #pragma once
 
