@@ -27,22 +27,4 @@ std::string to_string(const Schedule& schedule);  // "warpgroups 2, stages 2, pe
 // registers when the kernel cannot fit; shared memory is counted by passes/fit_memory.
 Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target);
 
-struct TileShape {
-  int query = 0, key = 0;
-  friend bool operator==(const TileShape&, const TileShape&) = default;
-};
-
-// A shape that attention of some widths runs well with, and what visiting one key tile costs, beside the others of the
-// same widths. Measured: full tiles from dense attention, partial ones from narrow windows. A query tile costs kStart
-// full tiles more than those it visits.
-struct TileCandidate {
-  TileShape tile;
-  double full = 1, partial = 1;
-};
-inline constexpr double kStart = 1.4;
-
-// The first is for programs that do more than apply a mask whose tiles are one run of a closed form: several runs,
-// lists and the tables that their predicates mostly read, bounds on the keys and score functions need registers.
-std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Target& target);
-
 }  // namespace tessera::backend

@@ -73,4 +73,13 @@ const Target& target_for(int capability) {
                   "supported targets: " + supported_names() + "; host views run on the CPU interpreter everywhere");
 }
 
+std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Target&) {
+  // Q, and two stages of K and V, fit in shared memory; O, S and two operands P in the registers of the warpgroups:
+  // three for narrow heads, whose exponentials are the bound, and for long rows of full tiles; else two.
+  const int width = std::max(head_dim, value_dim);
+  if (width <= 64) return {{{192, 96}, 0.79, 1.26}, {{192, 128}, 1.00, 1.60}};
+  if (width <= 128) return {{{128, 128}, 1.00, 1.90}, {{192, 80}, 0.865, 1.65}};
+  return {{{128, 64}}};
+}
+
 }  // namespace tessera::backend

@@ -41,4 +41,22 @@ const Target& target_named(std::string_view name);
 // The row for a device of this compute capability; UserError when there is none or it is not supported yet.
 const Target& target_for(int capability);
 
+struct TileShape {
+  int query = 0, key = 0;
+  friend bool operator==(const TileShape&, const TileShape&) = default;
+};
+
+// A shape that attention of some widths runs well with, and what visiting one key tile costs, beside the others of the
+// same widths: of full tiles as measured in dense attention, of partial ones as fits the times of windows. A query tile
+// costs kStart full tiles more than those it visits.
+struct TileCandidate {
+  TileShape tile;
+  double full = 1, partial = 1;
+};
+inline constexpr double kStart = 1.4;
+
+// The first is for programs that do more than apply a mask whose tiles are one run of a closed form: several runs,
+// lists and the tables that their predicates mostly read, bounds on the keys and score functions need registers.
+std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Target& target);
+
 }  // namespace tessera::backend

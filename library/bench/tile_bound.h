@@ -13,7 +13,8 @@ struct TileWork {
   int query_tile = 0, key_tile = 0;
 };
 
-inline constexpr double kTilesOfARow = 1.4;  // that fixed part, in tiles
+inline constexpr double kTilesOfARow =
+    1.4;  // that fixed part, in tiles: what rows are held to, however the costs are fitted
 
 // `dense` and its time are of a kernel of the same dims. Tiles of another size count by their area.
 double tile_bound_ms(const TileWork& work, const TileWork& dense, double dense_ms);
