@@ -1,6 +1,7 @@
 set(tests ${CMAKE_CURRENT_SOURCE_DIR})
 
-add_library(tessera_test_predicates STATIC ${tests}/dsl/mask/catalogue.cpp ${tests}/dsl/mask/maps.cpp)
+add_library(tessera_test_predicates STATIC ${tests}/dsl/mask/catalogue.cpp ${tests}/dsl/mask/maps.cpp
+            ${tests}/dsl/mask/order_plans.cpp)
 target_include_directories(tessera_test_predicates PUBLIC ${tests})
 target_link_libraries(tessera_test_predicates PUBLIC tessera_mask PRIVATE tessera_options)
 

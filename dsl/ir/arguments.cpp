@@ -246,8 +246,7 @@ std::int64_t Binding::length(Axis axis) const {
 
 std::int64_t Binding::tiles(const Kernel& kernel, std::size_t grid_axis) const {
   ensure(grid_axis < kernel.grid_tiles.size(), "the grid of an untiled kernel was counted");
-  const std::int64_t tile = kernel.grid_tiles[grid_axis].extent;
-  return (length(kernel.grid[grid_axis]) + tile - 1) / tile;
+  return kernel.grid_count(grid_axis, length(kernel.grid[grid_axis]));
 }
 
 Binding bind(const Kernel& kernel, std::vector<Argument> arguments) {

@@ -94,6 +94,24 @@ Value Builder::position(Dim dim, Value tile) {
   return op.results[0];
 }
 
+Value Builder::tile_at(Axis axis, int number, std::span<const Value> firsts) {
+  std::vector<Value> operands(firsts.begin(), firsts.end());
+  operands.push_back(constant(0));
+  Op& op =
+      append(OpCode::tile_at, std::move(operands), {{.kind = TypeKind::index, .dtype = DType::i32, .dims = {{axis}}}});
+  op.axis = axis;
+  op.index = number;
+  return op.results[0];
+}
+
+Value Builder::exists(Dim dim, Value tile, Value end) {
+  std::vector<Value> operands{tile};
+  if (end) operands.push_back(end);
+  Op& op = append(OpCode::exists, std::move(operands), {Type::tile(DType::i1, {dim})});
+  op.axis = dim.axis;
+  return op.results[0];
+}
+
 Value Builder::allowed(int function, Dim query, Dim key, Value tile) {
   Op& op = append(OpCode::allowed, {tile}, {Type::tile(DType::i1, {query, key})});
   op.index = function;

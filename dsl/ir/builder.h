@@ -36,6 +36,9 @@ class Builder {
   Value length(Axis axis);
   Value scalar(int param, DType dtype);
   Value position(Dim dim, Value tile = {});  // tile: the handle, for looped axes
+  // The tile whose digits start at `firsts`, in order `number` of `axis`; and which of its places are tokens.
+  Value tile_at(Axis axis, int number, std::span<const Value> firsts);
+  Value exists(Dim dim, Value tile, Value end = {});
   Value allowed(int function, Dim query, Dim key, Value tile);
   Value apply(int function, Value tile, std::span<const Value> values);  // result: type of values[0]
 

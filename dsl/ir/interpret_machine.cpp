@@ -96,10 +96,39 @@ void Machine::leaf(const Op& op) {
       return set(result, Tile::number((*launch.params)[p].dtype, std::get<double>((*launch.arguments)[p])));
     }
     case OpCode::group_id: return set(result, Tile::integer(team_ ? team_->group(*this) : 0));
-    case OpCode::position: return set(result, position(op.axis));
+    case OpCode::tile_at: {
+      Reference tile{op.index, 0, {}};
+      for (std::size_t i = 0; i < op.operands.size(); ++i) tile.starts.push_back(integer(op, i));
+      items_[result.id] = {Tile{}, std::move(tile), steps_, 0};
+      return;
+    }
+    case OpCode::position:
+    case OpCode::exists: return set(result, launch.kernel->stage == Stage::traced ? position(op.axis) : places(op));
     case OpCode::allowed: return set(result, allowed(op));
     default: throw InternalError(fmt::format("op '{}' is no leaf", info(op.code).name));
   }
+}
+
+OrderedTile Machine::ordered_tile(Value handle) const {
+  const Reference& tile = items_[handle.id].reference;
+  return {&program_.launch->kernel->orders[static_cast<std::size_t>(tile.object)],
+          {tile.starts.begin(), tile.starts.end() - 1},
+          tile.starts.back()};
+}
+
+// Of a tile of a token order: the tokens of its rows, or whether they are any.
+Tile Machine::places(const Op& op) {
+  const OrderedTile at = ordered_tile(op.operands[0]);
+  std::int64_t end = program_.launch->binding->length(op.axis);
+  if (op.operands.size() > 1) end = std::min<std::int64_t>(end, integer(op, 1));
+  const Type& type = graph_.type(op.results[0]);
+  Tile tile(type.dtype, type.dims);
+  for (int i = 0; i < type.extent(op.axis); ++i) {
+    const bool wanted = op.code == OpCode::exists;
+    tile.data<std::int32_t>()[i] = wanted ? at.cut->exists(at.firsts, at.row + i, end)
+                                          : static_cast<std::int32_t>(at.cut->order.token(at.firsts, at.row + i));
+  }
+  return tile;
 }
 
 void Machine::compute(const Op& op) {
@@ -130,7 +159,12 @@ Place Machine::place_of(const Op& op, std::size_t first) {
   }
   const bool traced = launch.kernel->stage == Stage::traced;
   for (std::size_t i = 0; i < param.axes.size(); ++i) {
-    place.starts.push_back(traced ? window(param.axes[i]).start : integer(op, first + i));
+    const bool ordered = !traced && graph_.type(op.operands[first + i]).kind == TypeKind::index;
+    if (ordered) {
+      place.ordered.resize(param.axes.size());
+      place.ordered[i] = ordered_tile(op.operands[first + i]);
+    }
+    place.starts.push_back(traced ? window(param.axes[i]).start : ordered ? 0 : integer(op, first + i));
   }
   if (op.axis) {
     place.bounded = op.axis;

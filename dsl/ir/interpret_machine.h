@@ -31,11 +31,11 @@ struct Program {
   std::vector<std::int64_t> ids;  // along each grid axis
 };
 
-// Stage placed: what a value of a type other than a tile refers to.
+// What a value of a type other than a tile refers to.
 struct Reference {
-  int object = -1;          // ring or barrier, by number
+  int object = -1;          // ring, barrier or order, by number
   std::int32_t ticket = 0;  // views
-  std::vector<int> starts;  // views: first row along each dim of the ring's tile
+  std::vector<int> starts;  // views: first row along each dim of the ring's tile; tiles of an order: tile_at's operands
 };
 
 struct Item {
@@ -100,6 +100,8 @@ class Machine {
   void leaf(const Op& op);
   void compute(const Op& op);
   void memory(const Op& op);
+  OrderedTile ordered_tile(Value handle) const;
+  Tile places(const Op& op);
   std::size_t param_of(const Op& op) const { return first_param_ + static_cast<std::size_t>(op.index); }
 
   // interpret_control.cpp

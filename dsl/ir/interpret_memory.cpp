@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include <tessera/dsl/ir/interpret.h>
 #include <tessera/dsl/ir/interpret_memory.h>
@@ -137,6 +138,56 @@ void for_window(const Window& window, Row&& row) {
   }
 }
 
+// The same where an axis is cut in a token order: for each place along each of the tile's dims, its distance in memory,
+// or none where there is no token.
+struct Reach {
+  std::vector<std::vector<std::optional<std::int64_t>>> offsets;
+  std::int64_t base = 0;
+};
+
+Reach reach_of(const Place& place, const std::vector<Dim>& dims) {
+  const View& view = *place.view;
+  const std::size_t leading = place.outer.size();
+  ensure(dims.size() == place.axes->size(), "a tile of a token order lacks axes of its tensor");
+  Reach reach{std::vector<std::vector<std::optional<std::int64_t>>>(dims.size())};
+  for (std::size_t i = 0; i < leading; ++i) reach.base += place.outer[i] * view.strides[i];
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const Axis axis = (*place.axes)[i];
+    const std::int64_t stride = view.strides[leading + i];
+    std::int64_t limit = view.shape[leading + i];
+    if (axis == place.bounded) limit = std::min(limit, place.bound);
+    const auto dim = std::find_if(dims.begin(), dims.end(), [axis](const Dim& d) { return d.axis == axis; });
+    auto& offsets = reach.offsets[static_cast<std::size_t>(dim - dims.begin())];
+    const OrderedTile& tile = place.ordered[i];
+    for (int j = 0; j < dim->extent; ++j) {
+      const bool exists = tile.cut ? tile.cut->exists(tile.firsts, tile.row + j, limit)
+                                   : place.starts[i] + j >= 0 && place.starts[i] + j < limit;
+      const std::int64_t token = tile.cut ? tile.cut->order.token(tile.firsts, tile.row + j) : place.starts[i] + j;
+      offsets.push_back(exists ? std::optional(token * stride) : std::nullopt);
+    }
+  }
+  return reach;
+}
+
+// element(memory index, coordinates) for every one that exists.
+template <class Element>
+void for_reach(const Reach& reach, Element&& element) {
+  std::vector<std::int64_t> at(reach.offsets.size(), 0);
+  for (;;) {
+    std::int64_t index = reach.base;
+    bool exists = true;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const auto& offset = reach.offsets[i][static_cast<std::size_t>(at[i])];
+      exists = exists && offset;
+      index += offset.value_or(0);
+    }
+    if (exists) element(index, at);
+    std::size_t dim = at.size();
+    while (dim > 0 && ++at[dim - 1] == std::ssize(reach.offsets[dim - 1])) at[--dim] = 0;
+    if (dim == 0) return;
+  }
+}
+
 std::int64_t offset_in(const Tile& tile, const std::vector<std::int64_t>& at) {
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < at.size(); ++i) offset += at[i] * tile.stride(i);
@@ -146,6 +197,14 @@ std::int64_t offset_in(const Tile& tile, const std::vector<std::int64_t>& at) {
 }  // namespace
 
 Tile load(const Place& place, const std::vector<Dim>& dims) {
+  if (!place.ordered.empty()) {
+    Tile tile(place.view->dtype, dims);
+    std::memset(tile.data<float>(), 0, static_cast<std::size_t>(tile.elements()) * sizeof(float));
+    for_reach(reach_of(place, dims), [&](std::int64_t index, const auto& at) {
+      load_row(*place.view, index, 0, 1, tile, offset_in(tile, at));
+    });
+    return tile;
+  }
   const Window window = window_of(place, dims);
   Tile tile(place.view->dtype, dims);
   const bool whole =
@@ -161,17 +220,22 @@ Tile load(const Place& place, const std::vector<Dim>& dims) {
 void store(const Place& place, const Tile& tile) {
   const View& view = *place.view;
   const Tile source = tile.packed(tile.dims());
+  const auto put = [&](std::int64_t index, std::int64_t from) {
+    if (source.holds_floats()) {
+      store_element(view.data, view.dtype, index, source.data<float>()[from]);
+    } else if (view.dtype == DType::i32) {
+      write(view.data, index, source.data<std::int32_t>()[from]);
+    } else {
+      write<std::uint8_t>(view.data, index, source.data<std::int32_t>()[from] != 0);
+    }
+  };
+  if (!place.ordered.empty()) {
+    return for_reach(reach_of(place, tile.dims()),
+                     [&](std::int64_t index, const auto& at) { put(index, offset_in(source, at)); });
+  }
   for_window(window_of(place, tile.dims()), [&](std::int64_t index, std::int64_t step, std::int64_t n, const auto& at) {
     const std::int64_t from = offset_in(source, at);
-    for (std::int64_t j = 0; j < n; ++j) {
-      if (source.holds_floats()) {
-        store_element(view.data, view.dtype, index + j * step, source.data<float>()[from + j]);
-      } else if (view.dtype == DType::i32) {
-        write(view.data, index + j * step, source.data<std::int32_t>()[from + j]);
-      } else {
-        write<std::uint8_t>(view.data, index + j * step, source.data<std::int32_t>()[from + j] != 0);
-      }
-    }
+    for (std::int64_t j = 0; j < n; ++j) put(index + j * step, from + j);
   });
 }
 

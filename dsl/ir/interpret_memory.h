@@ -8,13 +8,22 @@
 
 namespace tessera::ir::interp {
 
+// A tile of a token order: where its digits start, and the row of it that comes first.
+struct OrderedTile {
+  const AxisOrder* cut = nullptr;
+  std::vector<int> firsts{};
+  int row = 0;
+};
+
 // A place in a tensor. `outer` are the coordinates along the leading dims of the view, `starts` the tile's first token
-// along each axis the parameter lists, in its order. Positions at or past `bound` along `bounded` do not exist.
+// along each axis the parameter lists, in its order; `ordered`, where it is not empty, has for each of them the tile
+// of a token order instead. Positions at or past `bound` along `bounded` do not exist.
 struct Place {
   const View* view;
   const std::vector<Axis>* axes;
   std::vector<std::int64_t> outer;
   std::vector<std::int64_t> starts;
+  std::vector<OrderedTile> ordered{};
   Axis bounded{};
   std::int64_t bound = 0;
 };

@@ -217,9 +217,14 @@ void Warpgroup::copy(const Op& op) {
   if (machine_.graph().type(op.operands[0]).dims != ring.type.dims) {
     fail(op, fmt::format("writes {}, only part of a slot of {}", name_of(op.operands[0]), ring.name));
   }
-  Tile tile = load(machine_.place_of(op, 3), ring.type.dims);
-  expect_none(op, shared_.fill(agent_, to.object, to.ticket, std::move(tile), reference(op, 1).object,
-                               machine_.integer(op, 2)));
+  const Place place = machine_.place_of(op, 3);
+  Type copied = ring.type;  // less the rows that pad tiles of an order, which stay zeros
+  for (std::size_t i = 0; i < place.ordered.size(); ++i)
+    for (Dim& dim : copied.dims)
+      if (place.ordered[i].cut && dim.axis == (*place.axes)[i]) dim.extent = place.ordered[i].cut->order.tile();
+  Tile tile = load(place, ring.type.dims);
+  expect_none(op, shared_.fill(agent_, to.object, to.ticket, std::move(tile), shared_bytes(copied),
+                               reference(op, 1).object, machine_.integer(op, 2)));
 }
 
 bool Warpgroup::wait(const Op& op) {

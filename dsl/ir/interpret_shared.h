@@ -86,8 +86,8 @@ class SharedMemory {
   std::string arrive(Agent& agent, int barrier, std::int32_t ticket, std::int64_t bytes);
   // Sets `passed` if phase (that of `ticket`, `back` uses of the slot earlier) is complete.
   std::string wait(Agent& agent, int barrier, std::int32_t ticket, int back, bool& passed);
-  // A copy of `tile` into the use `ticket` of a ring, which completes its bytes on a barrier.
-  std::string fill(const Agent& agent, int ring, std::int32_t ticket, Tile tile, int barrier,
+  // A copy of `tile` into the use `ticket` of a ring, which completes `bytes` on a barrier.
+  std::string fill(const Agent& agent, int ring, std::int32_t ticket, Tile tile, std::int64_t bytes, int barrier,
                    std::int32_t barrier_ticket);
 
   std::string may_read(const Agent& agent, int ring, std::int32_t ticket) const;

@@ -62,6 +62,17 @@ const Dim* Kernel::whole_extent(Axis axis) const {
   return it == whole.end() ? nullptr : &*it;
 }
 
+const AxisOrder* Kernel::grid_order(std::size_t grid_axis) const {
+  const int number = grid_orders.empty() ? -1 : grid_orders[grid_axis];
+  return number < 0 ? nullptr : &orders[static_cast<std::size_t>(number)];
+}
+
+std::int64_t Kernel::grid_count(std::size_t grid_axis, std::int64_t length) const {
+  if (const AxisOrder* cut = grid_order(grid_axis)) return cut->order.tiles(length);
+  const std::int64_t tile = grid_tiles[grid_axis].extent;
+  return (length + tile - 1) / tile;
+}
+
 Axis query_axis(const Kernel& kernel) {
   static const Axis query = Axis::named("Query");
   const auto on_grid = [&](Axis axis) {

@@ -18,6 +18,7 @@
 //           load(k, %t)          the looped axis at tile %t
 //   tiled   load(k, s0, s1)      one start (i32, tokens) per axis of the parameter, in the parameter's order
 //           load(k, s0, s1, n)   the same; positions >= n along `op.axis` read as 0 whatever is in memory
+//           load(k, %t, s1)      where tiles of an axis are cut in a token order (ir/order.h): a handle made by tile_at
 //   store has its value first. Grid axes that the parameter does not list (Head, Batch) are implicit in every stage:
 //   the tensor is read at the program's own index along them, divided by the tensor's group (GQA), or at 0 if the
 //   tensor has extent 1 there.
@@ -28,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tessera/dsl/ir/order.h>
 #include <tessera/dsl/ir/types.h>
 
 namespace tessera::ir {
@@ -73,7 +75,7 @@ struct Op {
   std::vector<Value> results{};
   std::vector<Block> regions{};
   Axis axis{};        // iota, program_id, length, position, reduce_*, dot, over, rows; load: the axis of the bound
-  int index = -1;     // parameter, function, role, or the small number the op table names
+  int index = -1;     // parameter, function, role, order, or the small number the op table names
   double number = 0;  // constant; expect: bytes
   SourceLoc loc{};
 };
@@ -146,15 +148,19 @@ struct Kernel : Graph {
   Stage stage = Stage::traced;
   // Outermost last: [Query, Head, Batch]. Those that tensors list are tiled, the others step by 1.
   std::vector<Axis> grid;
-  std::vector<Dim> grid_tiles;  // stage tiled on: tile extent of each grid axis (1 for Head, Batch)
-  WorkOrder order;              // changes no result
+  std::vector<Dim> grid_tiles;    // stage tiled on: tile extent of each grid axis (1 for Head, Batch)
+  std::vector<AxisOrder> orders;  // stage tiled on: token orders other than the identity, by number
+  std::vector<int> grid_orders;   // the order in which tiles of each grid axis are cut, -1: identity. Empty: all are
+  WorkOrder order;                // changes no result
   std::vector<Param> params;
   std::vector<Function> functions;  // stage traced: what allowed and apply refer to
   std::vector<Dim> whole;           // stage tiled on: true extents of whole axes (Depth:120 where tiles have Depth:128)
   std::vector<Role> roles;          // stage placed
   int threads = 0;                  // stage placed
 
-  const Dim* whole_extent(Axis axis) const;  // null unless `axis` is whole
+  const Dim* whole_extent(Axis axis) const;                                   // null unless `axis` is whole
+  const AxisOrder* grid_order(std::size_t grid_axis) const;                   // null: identity
+  std::int64_t grid_count(std::size_t grid_axis, std::int64_t length) const;  // programs along it
 };
 
 // The grid axis whose tokens are a mask's queries: Query if the grid has it, else the first grid axis that tensors

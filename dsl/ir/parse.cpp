@@ -60,7 +60,11 @@ void parse_grid(Tokens& in, Kernel& kernel) {
     Dim dim = detail::parse_dim(in);
     kernel.grid.push_back(dim.axis);
     if (kernel.stage != Stage::traced) kernel.grid_tiles.push_back(dim);
+    if (!in.is(TokenKind::at)) continue;
+    kernel.grid_orders.resize(kernel.grid.size(), -1);
+    kernel.grid_orders.back() = in.index(TokenKind::at, "an order like @0");
   }
+  if (!kernel.grid_orders.empty()) kernel.grid_orders.resize(kernel.grid.size(), -1);
   if (in.accept("sections")) kernel.order.section = in.integer();
   kernel.order.descending = in.accept("descending");
   if (in.accept("threads")) kernel.threads = in.integer();
@@ -72,6 +76,22 @@ Role parse_role(Tokens& in) {
   role.warpgroups = in.times();
   if (in.accept("registers")) role.registers = in.integer();
   return role;
+}
+
+// After the order's number.
+AxisOrder parse_order(Tokens& in) {
+  const Dim dim = detail::parse_dim(in);
+  AxisOrder cut{dim.axis, {}, dim.extent};
+  in.expect("[");
+  do {
+    OrderDigit& digit = cut.order.digits.emplace_back();
+    digit.weight = in.integer();
+    in.expect(":");
+    digit.tile = in.integer();
+    if (in.is(TokenKind::number)) digit.origin = -in.integer();
+  } while (in.accept(","));
+  in.expect("]");
+  return cut;
 }
 
 // The line is an entry of the kernel's list of roles, not the op that runs one: a name follows the number.
@@ -93,6 +113,9 @@ Kernel parse_kernel(Tokens& in) {
       code.add_param(written);
     } else if (in.accept("whole")) {
       kernel.whole.push_back(detail::parse_dim(in));
+    } else if (in.accept("order")) {
+      numbered(in, kernel.orders.size());
+      kernel.orders.push_back(parse_order(in));
     } else if (at_role_entry(in)) {
       in.take();
       numbered(in, kernel.roles.size());

@@ -130,6 +130,17 @@ void CodeParser::head(Op& op) {
       op.axis = axis();
       if (in_.accept("(")) coordinates(op);
       return;
+    case OpCode::exists:
+      op.axis = axis();
+      in_.expect("(");
+      coordinates(op);
+      return;
+    case OpCode::tile_at:
+      op.axis = axis();
+      op.index = in_.index(TokenKind::at, "an order like @0");
+      in_.expect("(");
+      coordinates(op);
+      return;
     case OpCode::iota:
     case OpCode::program_id:
     case OpCode::length: op.axis = axis(); return;

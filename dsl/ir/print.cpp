@@ -108,6 +108,8 @@ class CodePrinter {
       case OpCode::scalar: return fmt::format("scalar {}", param(op));
       case OpCode::position:
         return fmt::format("position {}{}", op.axis.name(), none ? std::string() : "(" + list(op) + ")");
+      case OpCode::exists: return fmt::format("exists {}({})", op.axis.name(), list(op));
+      case OpCode::tile_at: return fmt::format("tile_at {} @{}({})", op.axis.name(), op.index, list(op));
       case OpCode::allowed:
       case OpCode::apply: return fmt::format("{}{} {}", name, function(op), list(op));
       case OpCode::load:
@@ -222,6 +224,7 @@ std::string kernel_title(const Kernel& kernel) {
   for (std::size_t i = 0; i < kernel.grid.size(); ++i) {
     Dim dim{kernel.grid[i], i < kernel.grid_tiles.size() ? kernel.grid_tiles[i].extent : 0};
     text += (i ? ", " : "") + dim_text(dim);
+    if (i < kernel.grid_orders.size() && kernel.grid_orders[i] >= 0) text += fmt::format(" @{}", kernel.grid_orders[i]);
   }
   text += ")";
   if (kernel.order.section) text += fmt::format(" sections {}", kernel.order.section);
@@ -239,6 +242,10 @@ std::string print(const Kernel& kernel, PrintOptions options) {
   std::string text = kernel_title(kernel);
   for (std::size_t i = 0; i < kernel.params.size(); ++i) text += param_line(kernel.params[i], printer.param_name(i), 2);
   for (const Dim& d : kernel.whole) text += fmt::format("  whole {}\n", dim_text(d));
+  for (std::size_t i = 0; i < kernel.orders.size(); ++i) {
+    const AxisOrder& cut = kernel.orders[i];
+    text += fmt::format("  order @{} {} {}\n", i, dim_text({cut.axis, cut.rows}), to_string(cut.order));
+  }
   for (std::size_t i = 0; i < kernel.roles.size(); ++i) {
     const Role& role = kernel.roles[i];
     text += fmt::format("  role @{} {} x{}", i, detail::identifier(role.name), role.warpgroups);

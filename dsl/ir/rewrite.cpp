@@ -86,6 +86,8 @@ Kernel like(const Kernel& kernel) {
   out.stage = kernel.stage;
   out.grid = kernel.grid;
   out.grid_tiles = kernel.grid_tiles;
+  out.orders = kernel.orders;
+  out.grid_orders = kernel.grid_orders;
   out.order = kernel.order;
   out.params = kernel.params;
   out.functions = kernel.functions;

@@ -25,7 +25,13 @@ std::string coordinate_rule(const Surroundings& in, const Op& op, const Param& p
     if (end - from != param.axes.size()) {
       return fmt::format("has {} coordinates, but '{}' has {} axes", end - from, param.name, param.axes.size());
     }
-    return scalar_i32_rule(in, op, from, end, "a coordinate");
+    for (std::size_t i = from; i < end; ++i) {
+      const Type& at = in.operand(op, i);
+      const Axis axis = param.axes[i - from];
+      if (is_index(at) || (at.kind == TypeKind::index && at.has(axis))) continue;
+      return fmt::format("a coordinate is {}, must be i32 or a tile of {}", to_string(at), axis.name());
+    }
+    return {};
   }
   for (std::size_t i = from; i < end; ++i) {
     const Type& handle = in.operand(op, i);

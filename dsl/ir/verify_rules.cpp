@@ -79,6 +79,8 @@ bool gives_value(const Op& op) {
 std::pair<std::size_t, std::size_t> operand_range(OpCode code) {
   switch (code) {
     case OpCode::position: return {0, 1};
+    case OpCode::exists: return {1, 2};
+    case OpCode::tile_at: return {2, SIZE_MAX};
     case OpCode::dot:
     case OpCode::mma: return {2, 3};
     case OpCode::apply:
@@ -96,6 +98,30 @@ std::string constant_rule(const Type& type, double number) {
       is_float(type.dtype) || (std::floor(number) == number && number >= -2147483648.0 && number <= 2147483647.0);
   if (type.dtype == DType::i1) fits = number == 0 || number == 1;
   return fits ? "" : fmt::format("{} is not a number of type {}", number, name_of(type.dtype));
+}
+
+std::string tile_at_rule(const Surroundings& in, const Op& op) {
+  if (!in.kernel || op.index < 0 || op.index >= static_cast<int>(in.kernel->orders.size()))
+    return fmt::format("refers to order {} of {}", op.index, in.kernel ? in.kernel->orders.size() : 0);
+  const AxisOrder& cut = in.kernel->orders[static_cast<std::size_t>(op.index)];
+  if (cut.axis != op.axis)
+    return fmt::format("is of {}, but order {} is of {}", op.axis.name(), op.index, cut.axis.name());
+  if (const std::size_t digits = cut.order.digits.size(); op.operands.size() != digits + 1)
+    return fmt::format("has {} operands, must have {}: order {} has {} digits", op.operands.size(), digits + 1,
+                       to_string(cut.order), digits);
+  const Type& result = in.result(op);
+  if (result.kind != TypeKind::index || !result.has(op.axis))
+    return fmt::format("gives {}, must give a tile of {}", to_string(result), op.axis.name());
+  return scalar_i32_rule(in, op, 0, op.operands.size(), "a coordinate");
+}
+
+// position and exists.
+std::string handle_rule(const Surroundings& in, const Op& op) {
+  if (op.operands.empty()) return in.stage == Stage::traced ? "" : "takes a tile's handle once tiles have starts";
+  const Type& handle = in.operand(op, 0);
+  if (handle.kind != TypeKind::index || !handle.has(op.axis))
+    return fmt::format("takes a tile of {}, not {}", op.axis ? op.axis.name() : "no axis", to_string(handle));
+  return scalar_i32_rule(in, op, 1, op.operands.size(), "the end");
 }
 
 std::string allowed_rule(const Surroundings& in, const Op& op) {
@@ -129,19 +155,17 @@ std::string count_rule(const Surroundings&, const Op& op) {
 
 std::string leaf_rule(const Surroundings& in, const Op& op) {
   const Type& result = in.result(op);
+  if (op.code == OpCode::tile_at) return tile_at_rule(in, op);
   if (result.kind != TypeKind::tile) return fmt::format("gives {}, must give a tile or scalar", to_string(result));
-  bool tile_of_axis = result.dims.size() == 1 && result.dims[0].axis == op.axis && result.dtype == DType::i32;
+  const DType dtype = op.code == OpCode::exists ? DType::i1 : DType::i32;
+  bool tile_of_axis = result.dims.size() == 1 && result.dims[0].axis == op.axis && result.dtype == dtype;
   switch (op.code) {
     case OpCode::constant: return constant_rule(result, op.number);
     case OpCode::allowed: return allowed_rule(in, op);
     case OpCode::iota: break;
     case OpCode::position:
-      if (!op.operands.empty()) {
-        const Type& handle = in.operand(op, 0);
-        if (handle.kind != TypeKind::index || !handle.has(op.axis)) {
-          return fmt::format("takes a tile of {}, not {}", op.axis.name(), to_string(handle));
-        }
-      }
+    case OpCode::exists:
+      if (std::string reason = handle_rule(in, op); !reason.empty()) return reason;
       break;
     case OpCode::scalar:
       if (std::string reason = param_rule(in, op, ParamKind::scalar, "a scalar"); !reason.empty()) return reason;
@@ -161,7 +185,8 @@ std::string leaf_rule(const Surroundings& in, const Op& op) {
     default: return is_index(result) ? "" : fmt::format("gives {}, must give i32", to_string(result));
   }
   if (!op.axis) return "names no axis";
-  return tile_of_axis ? "" : fmt::format("gives {}, must give i32[{}]", to_string(result), op.axis.name());
+  return tile_of_axis ? ""
+                      : fmt::format("gives {}, must give {}[{}]", to_string(result), name_of(dtype), op.axis.name());
 }
 
 std::string merge_rule(std::vector<Dim>& into, const std::vector<Dim>& dims) {

@@ -83,7 +83,32 @@ class StageVerifier {
         if (tile.extent < 1) return fmt::format("grid axis {} has a tile of {}", tile.axis.name(), tile.extent);
       }
     }
+    if (std::string reason = orders(); !reason.empty()) return reason;
     return stage_ == Stage::placed ? threads() : std::string();
+  }
+
+  std::string orders() const {
+    if (stage_ == Stage::traced && !kernel_.orders.empty()) return "a traced kernel has token orders";
+    for (const AxisOrder& cut : kernel_.orders) {
+      if (std::string reason = why_no_order(cut.order); !reason.empty())
+        return fmt::format("{} is no order: {}", to_string(cut.order), reason);
+      if (!cut.axis || cut.rows < cut.order.tile())
+        return fmt::format("tiles of order {} have {} rows", to_string(cut.order), cut.rows);
+    }
+    if (kernel_.grid_orders.empty()) return {};
+    if (kernel_.grid_orders.size() != kernel_.grid.size())
+      return fmt::format("the grid has {} axes but {} orders", kernel_.grid.size(), kernel_.grid_orders.size());
+    for (std::size_t i = 0; i < kernel_.grid.size(); ++i) {
+      const int number = kernel_.grid_orders[i];
+      if (number >= static_cast<int>(kernel_.orders.size()))
+        return fmt::format("grid axis {} refers to order {} of {}", kernel_.grid[i].name(), number,
+                           kernel_.orders.size());
+      const AxisOrder* cut = kernel_.grid_order(i);
+      if (cut && (cut->axis != kernel_.grid[i] || cut->rows != kernel_.grid_tiles[i].extent))
+        return fmt::format("grid axis {} has tiles of {}, its order has {}:{}", kernel_.grid[i].name(),
+                           kernel_.grid_tiles[i].extent, cut->axis.name(), cut->rows);
+    }
+    return {};
   }
 
   std::string threads() const {
@@ -120,7 +145,7 @@ class StageVerifier {
     for (Value v : defined) {
       const Type& type = kernel_.type(v);
       bool handle = type.kind == TypeKind::index;
-      if (handle && stage_ != Stage::traced) return "handles a symbolic tile";
+      if (handle && stage_ != Stage::traced && op.code != OpCode::tile_at) return "handles a symbolic tile";
       if (std::string reason = handle ? "" : extent_reason(type, stage_); !reason.empty()) return reason;
       if (stage_ != Stage::placed && type.layout)
         return fmt::format("{} has a layout before stage placed", to_string(type));

@@ -4,28 +4,17 @@
 
 namespace tessera::mask {
 
-int Order::tile() const {
-  int tokens = 1;
-  for (const OrderDigit& digit : digits) tokens *= digit.tile;
-  return tokens;
-}
-
-std::string to_string(const Order& order) {
-  std::vector<std::string> digits;
-  for (const OrderDigit& d : order.digits) digits.push_back(fmt::format("{}:{}", d.weight, d.tile));
-  return fmt::format("[{}]", fmt::join(digits, ", "));
-}
-
 namespace {
 
 std::string unsupported(const Plan& plan) {
   if (plan.passes.size() != 1) return fmt::format("{} passes, which are chained by no kernel yet", plan.passes.size());
   const Pass& pass = plan.passes[0];
-  if (pass.sources.size() != 1)
-    return fmt::format("{} key sources, which no kernel walks in one pass yet", pass.sources.size());
-  for (const auto& [side, order] : {std::pair{"query", &pass.queries}, {"key", &pass.sources[0].keys}})
-    if (order->digits.size() != 1 || order->digits[0].weight != 1)
-      return fmt::format("a {} order {}, where tiles are runs of consecutive tokens yet", side, to_string(*order));
+  if (pass.sources.empty()) return "a pass without key sources";
+  if (const std::string why = why_no_order(pass.queries); !why.empty())
+    return fmt::format("a query order {}: {}", to_string(pass.queries), why);
+  for (const Source& source : pass.sources)
+    if (const std::string why = why_no_order(source.keys); !why.empty())
+      return fmt::format("a key order {}: {}", to_string(source.keys), why);
   return {};
 }
 

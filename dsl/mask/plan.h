@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,36 +18,29 @@
 
 namespace tessera::mask {
 
-// A token order as digits (outermost first): token n = sum weight * c. The identity order is one digit of weight 1.
-// A tile covers `tile` consecutive values of each digit.
-struct OrderDigit {
-  std::int64_t weight = 1;
-  int tile = 1;
-  friend bool operator==(const OrderDigit&, const OrderDigit&) = default;
-};
-struct Order {
-  std::vector<OrderDigit> digits;
-  static Order identity(int tile) { return {{{1, tile}}}; }
-  int tile() const;  // tokens a tile: product over the digits
-  friend bool operator==(const Order&, const Order&) = default;
-};
-std::string to_string(const Order& order);  // "[1:128]"
+using ir::Order;  // ir/order.h: how tiles are cut out of the tokens of an axis
+using ir::OrderDigit;
+using ir::to_string;
 
-// Key tiles of a query tile as `count` disjoint spans. `bounds` is a scalar function whose arguments are
-//   i32 first, i32 last      the query tokens of the tile, inclusive and clipped to the length
+// Key tiles of a query tile as `count` disjoint spans: boxes of tiles, an interval for each digit of the key order.
+// `bounds` is a scalar function whose arguments are
+//   i32 first, i32 last      for each digit of the query order: its values in the tile, inclusive, clipped to those the
+//                            digit has. In identity orders they are the tile's query tokens
 //   i32 head, i32 batch, i32 query_length, i32 key_length (the predicate's own symbols)
 //   i32 key_bound            where the program's keys end: its bound if it has one, else key_length
-// and whose yield has, for each span, four key *tile* indices: begin <= full_begin <= full_end <= end.
-// Tiles in [full_begin, full_end) need no predicate. Two of the four are the same value where they are equal for all
-// tiles. A bound cuts spans off at key_bound but does not move the predicate: causal masks stay aligned to key_length.
+// and whose yield has, for each span and in it for each digit of the key order, four indices of *tiles* along the
+// digit: begin <= full_begin <= full_end <= end. Tiles that are in [full_begin, full_end) in every digit need no
+// predicate; they hold no places that are no token, but for the rows that pad an order's tiles. Two of the four are the
+// same value where they are equal for all tiles. A bound cuts spans off at key_bound but does not move the predicate:
+// causal masks stay aligned to key_length.
 struct Spans {
   ir::Function bounds;
   int count = 1;
   bool bounded = false;  // made for programs that bound their keys; if not, key_bound is not read
 };
 
-// CSR over (class, query tile), for the lengths it was made for; the kernel takes the arrays as tables.
-// Row r = class * query_tiles + query_tile reads
+// CSR over (class, query tile), for the lengths it was made for; the kernel takes the arrays as tables. Tiles go by
+// their numbers in their orders. Row r = class * query_tiles + query_tile reads
 //   rows[r] = {first entry, partial count, full count}; tiles[first ...] = partial ids, then full ids, each ascending.
 struct TileList {
   std::vector<std::int32_t> rows;  // 3 a row
@@ -63,6 +57,8 @@ struct Source {
   Order keys;
   std::variant<Spans, TileList> schedule;
   Counts counts;
+  std::optional<ir::Function> part{};  // of the predicate, where another source visits pairs of this one's tiles too:
+                                       // what partial tiles ask instead of it. Reads the predicate's parameters
 };
 struct Pass {
   Order queries;
@@ -75,8 +71,8 @@ struct Plan {
   Counts counts() const;
 };
 
-// Kernels are made of plans with one pass over one source, in identity orders: InternalError, with what this plan has
-// instead. All that takes a plan apart goes through its passes and sources, and asks this first where it cannot yet.
+// Kernels are made of plans with one pass: InternalError, with what this plan has instead. All that takes a plan apart
+// goes through its passes and sources, and asks this first where it cannot yet.
 void check_supported(const Plan& plan);
 
 }  // namespace tessera::mask

@@ -247,6 +247,8 @@ double scalar_room(const Pointwise& predicate, const PlanRequest& request) {
 Plan replan(const Plan& plan, const Pointwise& predicate, const PlanRequest& request) {
   check_supported(plan);
   const Source& before = plan.passes[0].sources[0];
+  ensure(plan.passes[0].sources.size() == 1 && plan.passes[0].queries.is_identity() && before.keys.is_identity(),
+         "plans that are made again are those of make_plan");
   PlanRequest same = request;
   same.query_tile = plan.passes[0].queries.tile();
   same.key_tile = before.keys.tile();

@@ -18,6 +18,61 @@ using ir::Value;
 
 namespace {
 
+// Runs of tiles, walked as one by a number from 0 on.
+class Chosen {
+ public:
+  Value lay_out(const std::vector<Run>& runs, Builder& b) {  // returns how many tiles they are
+    Value end = b.constant(0);
+    for (const Run& run : runs) {
+      Part part;
+      Value size;
+      for (std::size_t i = 0; i < run.from.size(); ++i) {
+        part.sizes.push_back(b.sub(run.to[i], run.from[i]));
+        size = i == 0 ? part.sizes[0] : b.mul(size, part.sizes[i]);
+      }
+      part.from = run.from;
+      if (run.from.size() == 1)
+        part.from[0] = b.sub(run.from[0], end);
+      else
+        part.begin = end;
+      end = named(b, b.add(end, size), "tiles");
+      part.end = end;
+      parts_.push_back(std::move(part));
+    }
+    return end;
+  }
+
+  bool empty() const { return parts_.empty(); }
+
+  std::vector<Value> tile(Value i, Builder& b) const {
+    const auto choose = [&](auto&& of) {
+      Value chosen = of(parts_.back());
+      for (std::size_t p = parts_.size() - 1; p-- > 0;)
+        chosen = b.select(b.binary(OpCode::lt, i, parts_[p].end), of(parts_[p]), chosen);
+      return chosen;
+    };
+    const std::size_t digits = parts_[0].from.size();
+    std::vector<Value> at(digits);
+    Value rest = digits == 1 ? i : b.sub(i, choose([](const Part& p) { return p.begin; }));
+    for (std::size_t d = digits; d-- > 1;) {
+      const Value size = choose([d](const Part& p) { return p.sizes[d]; });
+      at[d] = b.binary(OpCode::mod, rest, size);
+      rest = b.binary(OpCode::div, rest, size);
+    }
+    at[0] = rest;
+    for (std::size_t d = 0; d < digits; ++d) at[d] = b.add(at[d], choose([d](const Part& p) { return p.from[d]; }));
+    return at;
+  }
+
+ private:
+  // Tiles [begin, end) of those that are walked. Of one digit, `from` is less where the part begins.
+  struct Part {
+    Value begin, end;
+    std::vector<Value> from, sizes;
+  };
+  std::vector<Part> parts_;
+};
+
 class Tiler {
  public:
   Tiler(const ir::Kernel& traced, const mask::Pass* pass, const Tiling& tiling, const std::vector<Axis>& split)
@@ -34,6 +89,7 @@ class Tiler {
     out_.kernel.whole = extents_.whole_axes();
     out_.kernel.functions.clear();
     append_params();
+    add_orders();
     rewriter_.retype = [this](const ir::Type& t) { return extents_.bind(t); };
     rewriter_.run();
     return std::move(out_);
@@ -43,11 +99,14 @@ class Tiler {
   // The tiles of a looped axis that the code being emitted is inside of.
   struct Inside {
     Axis axis;
-    Value start, bound;
+    Place place;
+    Value bound;
     bool full;
   };
 
   void append_params();
+  void add_orders();
+  int add_order(Axis axis, const ir::Order& order);
   void append_param(ir::Param param);
   bool rewrite(const Op& op, Builder& b);
   void access(const Op& op, Builder& b);
@@ -55,11 +114,12 @@ class Tiler {
   std::vector<Schedule> schedules(const Op& op, Value bound, Builder& b);
   std::vector<Value> tiles(const Op& op, const Schedule& schedule, bool full, std::vector<Value> carried, Value bound,
                            Builder& b);
-  Value tile_index(const Schedule& schedule, bool full, Value i, const std::vector<Value>& ends,
-                   const std::vector<Value>& shifts, Builder& b);
+  Place tile(const Op& op, const Schedule& schedule, bool full, const Chosen& runs, Value i, Builder& b);
   Value allowed(const Op& op, Builder& b);
-  Value position(Axis axis, Value start, Builder& b);
-  Value start(Axis axis, Builder& b);
+  const ir::Function& predicate(const Op& allowed) const;
+  Value position(Axis axis, const Place& place, Builder& b);
+  Place place(Axis axis, Builder& b);
+  ir::Dim dim(Axis axis) const { return {axis, extents_.tile(axis)}; }
   Value grid_index(const char* name, Builder& b);
   const Inside* inside(Axis axis) const;
   std::vector<Value> positions(Axis query, Axis key, Value q, Value k, Builder& b);
@@ -72,6 +132,8 @@ class Tiler {
   Rewriter rewriter_;
   std::vector<int> first_param_;  // by function
   std::vector<int> list_params_;  // by source: the first of its tables, -1 without a list
+  std::vector<int> key_orders_;   // by source: of its keys, -1: identity
+  std::size_t source_ = 0;        // whose tiles are being walked
   std::vector<Inside> inside_;
 };
 
@@ -106,14 +168,37 @@ const Tiler::Inside* Tiler::inside(Axis axis) const {
   return it == inside_.rend() ? nullptr : &*it;
 }
 
-// First token of the tile along `axis` that the code being emitted works on.
-Value Tiler::start(Axis axis, Builder& b) {
-  if (const Inside* in = inside(axis)) return in->start;
-  return extents_.is_grid(axis) ? named(b, b.mul(b.program_id(axis), extents_.tile(axis)), "first") : b.constant(0);
+// The orders of the plan that are no identity. A plan has one query axis and one key axis.
+void Tiler::add_orders() {
+  if (!pass_) return;
+  ir::walk(traced_.entry, [&](const Op& op) {
+    if (op.code != OpCode::over || op.index < 0 || !key_orders_.empty()) return;
+    const Axis query = mask_queries(traced_, op.loc);
+    if (const int number = add_order(query, pass_->queries); number >= 0) {
+      for (Axis axis : traced_.grid) out_.kernel.grid_orders.push_back(axis == query ? number : -1);
+    }
+    for (const mask::Source& source : pass_->sources) key_orders_.push_back(add_order(op.axis, source.keys));
+  });
 }
 
-Value Tiler::position(Axis axis, Value start, Builder& b) {
-  return named(b, b.add(b.iota({axis, extents_.tile(axis)}), start), extents_.is_grid(axis) ? "query" : "key");
+int Tiler::add_order(Axis axis, const ir::Order& order) {
+  if (order.is_identity()) return -1;
+  std::vector<ir::AxisOrder>& orders = out_.kernel.orders;
+  const ir::AxisOrder cut{axis, order, extents_.rows(axis, order)};
+  const auto known = std::find(orders.begin(), orders.end(), cut);
+  const auto number = static_cast<int>(known - orders.begin());
+  if (known == orders.end()) orders.push_back(cut);
+  return number;
+}
+
+// The tile along `axis` that the code being emitted works on.
+Place Tiler::place(Axis axis, Builder& b) {
+  if (const Inside* in = inside(axis)) return in->place;
+  return extents_.is_grid(axis) ? program_tile(out_.kernel, axis, b) : Place{b.constant(0)};
+}
+
+Value Tiler::position(Axis axis, const Place& place, Builder& b) {
+  return named(b, tokens_of(dim(axis), place, b), extents_.is_grid(axis) ? "query" : "key");
 }
 
 Value Tiler::grid_index(const char* name, Builder& b) {
@@ -131,12 +216,12 @@ bool Tiler::rewrite(const Op& op, Builder& b) {
     case OpCode::constant:
       rewriter_.map(op.results[0], b.constant(op.number, extents_.bind(traced_.type(op.results[0]))));
       return true;
-    case OpCode::position: rewriter_.map(op.results[0], position(op.axis, start(op.axis, b), b)); return true;
+    case OpCode::position: rewriter_.map(op.results[0], position(op.axis, place(op.axis, b), b)); return true;
     case OpCode::allowed: rewriter_.map(op.results[0], allowed(op, b)); return true;
     case OpCode::apply: {
       const Axis query = ir::query_axis(traced_), key = traced_.type(op.operands.at(0)).dims.at(0).axis;
-      const Value q = query ? position(query, start(query, b), b) : b.constant(0);
-      std::vector<Value> args = positions(query, key, q, position(key, start(key, b), b), b);
+      const Value q = query ? position(query, place(query, b), b) : b.constant(0);
+      std::vector<Value> args = positions(query, key, q, position(key, place(key, b), b), b);
       for (std::size_t i = 1; i < op.operands.size(); ++i) args.push_back(rewriter_[op.operands[i]]);
       const int f = op.index;
       rewriter_.map(op.results[0], ir::inline_function(traced_.functions.at(f), args, first_param_.at(f), b));
@@ -155,7 +240,7 @@ void Tiler::access(const Op& op, Builder& b) {
   Axis bounded{};
   Value bound{};
   for (Axis axis : axes) {
-    starts.push_back(start(axis, b));
+    starts.push_back(place(axis, b).at);
     const Inside* in = inside(axis);
     if (in && in->bound && !in->full) bounded = axis, bound = in->bound;
   }
@@ -169,18 +254,29 @@ Value Tiler::allowed(const Op& op, Builder& b) {
   const Axis query = type.dims.at(0).axis, key = type.dims.at(1).axis;
   const Inside* in = inside(key);
   ensure(in != nullptr, "a mask is asked about a tile of the loop it stands in");
-  if (in->full) return b.constant(1, type);
-  const Value k = position(key, in->start, b);
-  const Value end = in->bound ? in->bound : b.length(key);
-  const Value within = b.binary(OpCode::lt, k, end);
+  Value within;
+  if (in->full) {
+    within = tokens_unpadded(out_.kernel, dim(key), in->place, b);
+    if (!within) return b.constant(1, type);
+    out_.within.emplace(within.id, key);
+    return b.broadcast(within, type.dims);
+  }
+  const Value k = position(key, in->place, b);
+  within = tokens_within(out_.kernel, dim(key), in->place, in->bound, b);
   out_.within.emplace(within.id, key);
   Value all = within;
   if (op.index >= 0) {
-    const std::vector<Value> args = positions(query, key, position(query, start(query, b), b), k, b);
-    all = b.binary(OpCode::logical_and,
-                   ir::inline_function(traced_.functions.at(op.index), args, first_param_.at(op.index), b), within);
+    const std::vector<Value> args = positions(query, key, position(query, place(query, b), b), k, b);
+    all = b.binary(OpCode::logical_and, ir::inline_function(predicate(op), args, first_param_.at(op.index), b), within);
   }
   return b.type(all).dims.size() == type.dims.size() ? all : b.broadcast(all, type.dims);
+}
+
+// What partial tiles of the loop's mask ask: all of it, or the share of the source whose tiles are being walked.
+const ir::Function& Tiler::predicate(const Op& allowed) const {
+  const bool walked = pass_ && source_ < pass_->sources.size();
+  if (walked && pass_->sources[source_].part) return *pass_->sources[source_].part;
+  return traced_.functions.at(static_cast<std::size_t>(allowed.index));
 }
 
 void Tiler::over(const Op& op, Builder& b) {
@@ -188,9 +284,11 @@ void Tiler::over(const Op& op, Builder& b) {
   const Value bound = bounded ? rewriter_[op.operands[0]] : Value{};
   std::vector<Value> carried;
   for (std::size_t i = bounded; i < op.operands.size(); ++i) carried.push_back(rewriter_[op.operands[i]]);
-  for (const Schedule& s : schedules(op, bound, b)) {
-    carried = tiles(op, s, false, std::move(carried), bound, b);
-    carried = tiles(op, s, true, std::move(carried), bound, b);
+  const std::vector<Schedule> all = schedules(op, bound, b);
+  for (source_ = 0; source_ < all.size(); ++source_) {
+    if (op.index >= 0) extents_.set_tile(op.axis, extents_.rows(op.axis, pass_->sources[source_].keys));
+    carried = tiles(op, all[source_], false, std::move(carried), bound, b);
+    carried = tiles(op, all[source_], true, std::move(carried), bound, b);
   }
   for (std::size_t i = 0; i < op.results.size(); ++i) rewriter_.map(op.results[i], carried[i]);
 }
@@ -211,61 +309,61 @@ std::vector<Schedule> Tiler::schedules(const Op& op, Value bound, Builder& b) {
   const Value head = grid_index("Head", b), batch = grid_index("Batch", b);
   std::vector<Schedule> all;
   for (std::size_t i = 0; i < pass_->sources.size(); ++i)
-    all.push_back(schedule(pass_->sources[i],
-                           {query, op.axis, extents_.tile(query), tile, first_param_.at(op.index), list_params_[i], end,
-                            bool(bound), head, batch},
-                           b));
+    all.push_back(schedule(
+        pass_->sources[i],
+        {query, op.axis, pass_->queries, first_param_.at(op.index), list_params_[i], end, bool(bound), head, batch},
+        b));
   return all;
 }
 
-// One loop over the partial or the full tiles. One run is walked directly; several are walked as one, tile i of them
-// being i plus the shift of the run it falls in.
+// One loop over the partial or the full tiles. One run is walked directly; several, and boxes, are walked as one: the
+// runs one after the other, in each the last digit fastest.
 std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std::vector<Value> carried, Value bound,
                                 Builder& b) {
   const std::vector<Run>& runs = full ? s.full : s.partial;
   if (runs.empty() && s.ids < 0) return carried;
   Value lo = b.constant(0), hi;
-  std::vector<Value> ends, shifts;
+  Chosen chosen;
   if (s.ids >= 0) {
     hi = full ? s.fulls : s.partials;
-  } else if (runs.size() == 1) {
-    lo = runs[0].from, hi = runs[0].to;
+  } else if (runs.size() == 1 && runs[0].from.size() == 1) {
+    lo = runs[0].from[0], hi = runs[0].to[0];
   } else {
-    hi = lo;
-    for (const Run& run : runs) {
-      shifts.push_back(b.sub(run.from, hi));
-      hi = named(b, b.add(hi, b.sub(run.to, run.from)), "tiles");
-      ends.push_back(hi);
-    }
+    hi = chosen.lay_out(runs, b);
   }
   const ir::Block& region = op.regions[0];
   std::vector<std::string> names;
   for (std::size_t i = 1; i < region.args.size(); ++i) names.push_back(traced_.name_of(region.args[i]));
   b.set_loc(op.loc);
   return b.loop(lo, hi, carried, names, [&](Builder& inner, std::span<const Value> args) {
-    const Value tile = named(inner, tile_index(s, full, args[0], ends, shifts, inner), "tile");
-    const Value start = named(inner, inner.mul(tile, extents_.tile(op.axis)), "start");
-    out_.loops.push_back({args[0], op.axis, start, bound, full});
-    inside_.push_back({op.axis, start, bound, full});
+    const Place place = tile(op, s, full, chosen, args[0], inner);
+    out_.loops.push_back({args[0], op.axis, place, bound, full});
+    inside_.push_back({op.axis, place, bound, full});
     for (std::size_t i = 1; i < region.args.size(); ++i) rewriter_.map(region.args[i], args[i]);
-    rewriter_.map(region.args[0], start);
+    rewriter_.map(region.args[0], place.at);
     rewriter_.block(region, inner);
     inside_.pop_back();
     return rewriter_[region.ops.back().operands];
   });
 }
 
-Value Tiler::tile_index(const Schedule& s, bool full, Value i, const std::vector<Value>& ends,
-                        const std::vector<Value>& shifts, Builder& b) {
+// The i-th tile that a loop takes.
+Place Tiler::tile(const Op& op, const Schedule& s, bool full, const Chosen& runs, Value i, Builder& b) {
+  const int number = op.index < 0 ? -1 : key_orders_.at(source_);
+  std::vector<Value> at{i};
   if (s.ids >= 0) {
-    const Value at = b.add(full ? s.first_full : s.first_partial, i);
-    return b.gather(s.ids, DType::i32, {&at, 1});
+    const Value entry = b.add(full ? s.first_full : s.first_partial, i);
+    at = {b.gather(s.ids, DType::i32, {&entry, 1})};
+    if (number >= 0) at = tile_digits(pass_->sources[source_].keys, at[0], b);
+  } else if (!runs.empty()) {
+    at = runs.tile(i, b);
   }
-  if (shifts.empty()) return i;
-  Value shift = shifts.back();
-  for (std::size_t r = shifts.size() - 1; r-- > 0;)
-    shift = b.select(b.binary(OpCode::lt, i, ends[r]), shifts[r], shift);
-  return b.add(i, shift);
+  if (number >= 0) {
+    const Place place = tile_of_order(out_.kernel, number, at, b);
+    return {named(b, place.at, "tile"), number};
+  }
+  const Value tile = named(b, at[0], "tile");
+  return {named(b, b.mul(tile, extents_.tile(op.axis)), "start")};
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ class Guards {
   struct Edge {
     const TileLoop* loop = nullptr;  // null: a grid axis or a padded whole axis
     bool none = false;
+    bool padding = false;  // only places that pad tiles of an order lie past it
   };
 
   bool rewrite(ir::Rewriter& r, const Op& op, Builder& b);
@@ -153,7 +154,11 @@ bool Guards::rewrite(ir::Rewriter& r, const Op& op, Builder& b) {
 
 Guards::Edge Guards::edge(Axis axis) const {
   for (auto it = inside_.rbegin(); it != inside_.rend(); ++it)
-    if ((*it)->axis == axis) return {*it, (*it)->inside};
+    if ((*it)->axis == axis) {
+      const int order = (*it)->place.order;
+      const bool padded = order >= 0 && kernel_.orders[static_cast<std::size_t>(order)].is_padded();
+      return {*it, (*it)->inside && !padded, (*it)->inside};
+    }
   if (const ir::Dim* whole = kernel_.whole_extent(axis)) {
     bool padded = false;
     for (const ir::ValueInfo& v : kernel_.values)
@@ -174,18 +179,18 @@ Value Guards::guarded(ir::Rewriter& r, Value v, Axis axis, double neutral, Build
       return b.cast(guarded(r, from, axis, neutral, b), type.dtype);
   }
   const Edge e = edge(axis);
-  Value at = b.iota({axis, type.extent(axis)}), end;
+  const ir::Dim dim{axis, type.extent(axis)};
+  Value within;
   if (e.loop) {
-    at = b.add(at, r[e.loop->start]);
-    end = e.loop->bound ? r[e.loop->bound] : b.length(axis);
+    const Place place{r[e.loop->place.at], e.loop->place.order};
+    within = e.padding ? tokens_unpadded(kernel_, dim, place, b)
+                       : tokens_within(kernel_, dim, place, e.loop->bound ? r[e.loop->bound] : Value{}, b);
     if (guarded_ && std::find(guarded_->begin(), guarded_->end(), axis) == guarded_->end()) guarded_->push_back(axis);
   } else if (const ir::Dim* whole = kernel_.whole_extent(axis)) {
-    end = b.constant(whole->extent);
+    within = b.binary(OpCode::lt, b.iota(dim), b.constant(whole->extent));
   } else {
-    at = b.add(at, b.mul(b.program_id(axis), type.extent(axis)));
-    end = b.length(axis);
+    within = tokens_within(kernel_, dim, program_tile(kernel_, axis, b), {}, b);
   }
-  const Value within = b.binary(OpCode::lt, at, end);
   const Value fill = b.constant(neutral, type);
   return b.append_value(OpCode::select, {within, r[v], fill}, type);
 }

@@ -16,6 +16,8 @@ const Dim* find(const std::vector<Dim>& dims, Axis axis) {
   return it == dims.end() ? nullptr : &*it;
 }
 
+int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
+
 bool contracted(const ir::Kernel& kernel, Axis axis) {
   bool found = false;
   ir::walk(kernel.entry, [&](const ir::Op& op) { found |= op.code == ir::OpCode::dot && op.axis == axis; });
@@ -37,22 +39,32 @@ Axis mask_queries(const ir::Kernel& traced, SourceLoc loc) {
 
 Extents::Extents(const ir::Kernel& traced, const mask::Pass* pass, const Tiling& tiling)
     : kernel_(traced), tiles_(tiling.tiles) {
-  const auto put = [&](Axis axis, int extent) {
-    std::erase_if(tiles_, [&](const Dim& d) { return d.axis == axis; });
-    tiles_.push_back({axis, extent});
-  };
   ir::walk(traced.entry, [&](const ir::Op& op) {
     if (!pass || op.code != ir::OpCode::over || op.index < 0) return;
-    put(mask_queries(traced, op.loc), pass->queries.tile());
-    for (const mask::Source& source : pass->sources) put(op.axis, source.keys.tile());
+    const Axis query = mask_queries(traced, op.loc);
+    set_tile(query, rows(query, pass->queries));
+    set_tile(op.axis, rows(op.axis, pass->sources.at(0).keys));
   });
   for (const Dim& d : tiling.whole) {
     whole_.push_back(d);
-    const int unit = contracted(traced, d.axis) ? 16 : 8;
-    put(d.axis, (d.extent + unit - 1) / unit * unit);
+    set_tile(d.axis, round_up(d.extent, contracted(traced, d.axis) ? 16 : 8));
   }
   for (Axis axis : traced.grid)
-    if (!find(tiles_, axis) && !listed(traced, axis)) put(axis, 1);
+    if (!find(tiles_, axis) && !listed(traced, axis)) set_tile(axis, 1);
+}
+
+// Products have rows in multiples of 64 and contract multiples of 16.
+int Extents::rows(Axis axis, const ir::Order& order) const {
+  const int tokens = order.tile();
+  if (order.is_identity()) return tokens;
+  bool products = false;
+  ir::walk(kernel_.entry, [&](const ir::Op& op) { products |= op.code == ir::OpCode::dot; });
+  return round_up(tokens, !products ? 8 : contracted(kernel_, axis) ? 16 : 64);
+}
+
+void Extents::set_tile(Axis axis, int extent) {
+  std::erase_if(tiles_, [&](const Dim& d) { return d.axis == axis; });
+  tiles_.push_back({axis, extent});
 }
 
 int Extents::tile(Axis axis) const {

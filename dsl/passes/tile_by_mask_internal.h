@@ -14,8 +14,12 @@ namespace tessera::passes::detail {
 // Extents of all axes of a kernel.
 class Extents {
  public:
-  // `pass` is null for kernels without masks. Its sources have key tiles of one size: a loop has one body.
+  // `pass` is null for kernels without masks. Keys start with the tiles of its first source.
   Extents(const ir::Kernel& traced, const mask::Pass* pass, const Tiling& tiling);
+
+  // Rows of the tiles of an axis in this order: what products take, where it is a box of tokens.
+  int rows(ir::Axis axis, const ir::Order& order) const;
+  void set_tile(ir::Axis axis, int extent);
 
   int tile(ir::Axis axis) const;  // UserError when the axis has none
   bool is_grid(ir::Axis axis) const;
@@ -34,11 +38,32 @@ ir::Axis mask_queries(const ir::Kernel& traced, SourceLoc loc);
 // Gives a temporary a name to be printed with.
 ir::Value named(ir::Builder& b, ir::Value v, const char* name);
 
-// One loop made from an `over`: its tiles start at `start`; unless `inside`, one may reach past `bound`.
+// A tile of an axis: its first token (i32), or its handle where tiles are cut in a token order, number `order` of the
+// kernel.
+struct Place {
+  ir::Value at;
+  int order = -1;
+};
+
+// What tiles of token orders are reckoned with.
+std::vector<ir::Value> tile_digits(const ir::Order& order, ir::Value number, ir::Builder& b);  // of a tile's number
+ir::Value tile_count(const ir::Order& order, ir::Value length, ir::Builder& b);
+ir::Value first_value(const ir::OrderDigit& digit, ir::Value tile, ir::Builder& b);  // of a tile along the digit
+Place program_tile(const ir::Kernel& tiled, ir::Axis grid_axis, ir::Builder& b);     // that this program computes
+Place tile_of_order(const ir::Kernel& tiled, int order, std::span<const ir::Value> tile, ir::Builder& b);
+
+ir::Value tokens_of(ir::Dim dim, const Place& place, ir::Builder& b);  // i32[axis]
+// i1[axis]: which places are tokens before `end` (no value: the axis's).
+ir::Value tokens_within(const ir::Kernel& tiled, ir::Dim dim, const Place& place, ir::Value end, ir::Builder& b);
+// i1[axis]: which are no padding; no value where tiles of the order have none.
+ir::Value tokens_unpadded(const ir::Kernel& tiled, ir::Dim dim, const Place& place, ir::Builder& b);
+
+// One loop made from an `over`: its tiles lie at `place`; unless `inside`, one may reach past `bound`.
 struct TileLoop {
   ir::Value index;  // the loop's region argument, by which it is found
   ir::Axis axis;
-  ir::Value start, bound;
+  Place place;
+  ir::Value bound;
   bool inside = false;
 };
 
@@ -50,9 +75,9 @@ struct Tiled {
   std::unordered_map<std::uint32_t, ir::Axis> within;
 };
 
-// Key tiles as the plan has them. Half-open runs of consecutive tiles, and tiles by a table.
+// Key tiles as the plan has them. Boxes of tiles, a half-open run for each digit of their order; and tiles by a table.
 struct Run {
-  ir::Value from, to;
+  std::vector<ir::Value> from, to;
 };
 struct Schedule {
   std::vector<Run> partial{}, full{};  // runs; or, for a list:
@@ -63,7 +88,7 @@ struct Schedule {
 // Emits the scalar arithmetic that finds the tiles of this program's query tile.
 struct ScheduleRequest {
   ir::Axis query, key;
-  int query_tile, key_tile;
+  const ir::Order& queries;
   int function_params;  // first kernel parameter of the mask's own
   int list_params;      // first of the source's own kListTables; -1: it has none
   ir::Value bound;      // number of keys

@@ -7,19 +7,66 @@ using ir::Value;
 
 namespace {
 
-Schedule by_spans(const mask::Spans& spans, const ScheduleRequest& r, Builder& into) {
+// First and last value of each digit of the query order in this program's tile.
+void query_bounds(const ScheduleRequest& r, Value queries, std::vector<Value>& args, Builder& into) {
+  const Value program = into.program_id(r.query);
+  if (r.queries.is_identity()) {
+    const int tile = r.queries.tile();
+    const Value first = named(into, into.mul(program, tile), "first");
+    const Value last = named(into, into.add(into.min(into.add(first, tile), queries), -1), "last");
+    args.insert(args.end(), {first, last});
+    return;
+  }
+  const std::vector<Value> tiles = tile_digits(r.queries, program, into);
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    const ir::OrderDigit& digit = r.queries.digits[i];
+    const auto weight = static_cast<int>(digit.weight);
+    const Value values = i == 0 ? into.div(into.add(queries, weight - 1), weight)
+                                : into.constant(static_cast<int>(r.queries.values(i, 0)));
+    const bool clipped = i == 0 || digit.origin != 0 || r.queries.values(i, 0) % digit.tile != 0;
+    const Value at = first_value(digit, tiles[i], into);
+    const Value past = into.add(at, digit.tile);
+    args.push_back(named(into, digit.origin ? into.max(at, into.constant(0)) : at, "first"));
+    args.push_back(named(into, into.add(clipped ? into.min(past, values) : past, -1), "last"));
+  }
+}
+
+// The tiles of a span that need the predicate: those outside of its full box, cut along the digits one after the other.
+void add_partial(const Run& all, const Run& full, std::vector<Run>& partial) {
+  Run rest = all;
+  for (std::size_t i = 0; i < all.from.size(); ++i) {
+    for (const auto& [from, to] : {std::pair{all.from[i], full.from[i]}, {full.to[i], all.to[i]}}) {
+      if (from == to) continue;
+      rest.from[i] = from, rest.to[i] = to;
+      partial.push_back(rest);
+    }
+    rest.from[i] = full.from[i], rest.to[i] = full.to[i];
+  }
+}
+
+Schedule by_spans(const mask::Spans& spans, std::size_t digits, const ScheduleRequest& r, Builder& into) {
   ensure(spans.bounded == r.has_bound, "a plan for programs with key lengths has spans that end at them");
   const Value queries = into.length(r.query);
-  const Value first = named(into, into.mul(into.program_id(r.query), r.query_tile), "first");
-  const Value last = named(into, into.add(into.min(into.add(first, r.query_tile), queries), -1), "last");
-  const Value args[] = {first, last, r.head, r.batch, queries, into.length(r.key), r.bound};
+  std::vector<Value> args;
+  query_bounds(r, queries, args, into);
+  args.insert(args.end(), {r.head, r.batch, queries, into.length(r.key), r.bound});
   const std::vector<Value> at = ir::inline_results(spans.bounds, args, r.function_params, into);
+  ensure(at.size() == 4 * digits * static_cast<std::size_t>(spans.count),
+         "spans have four bounds for each digit of the key order");
   Schedule s;
-  for (int i = 0; i < spans.count; ++i) {
-    const Value begin = at[4 * i], full_begin = at[4 * i + 1], full_end = at[4 * i + 2], end = at[4 * i + 3];
-    if (!(begin == full_begin)) s.partial.push_back({begin, full_begin});
-    if (!(full_end == end)) s.partial.push_back({full_end, end});
-    if (!(full_begin == full_end)) s.full.push_back({full_begin, full_end});
+  for (std::size_t i = 0; i < at.size(); i += 4 * digits) {
+    Run all, full;
+    bool none_full = false;
+    for (std::size_t j = i; j < i + 4 * digits; j += 4) {
+      all.from.push_back(at[j]), full.from.push_back(at[j + 1]);
+      full.to.push_back(at[j + 2]), all.to.push_back(at[j + 3]);
+      none_full |= at[j + 1] == at[j + 2];
+    }
+    if (none_full && digits > 1)
+      s.partial.push_back(all);
+    else
+      add_partial(all, full, s.partial);
+    if (!none_full) s.full.push_back(full);
   }
   return s;
 }
@@ -29,7 +76,7 @@ Schedule by_list(const mask::TileList& list, const ScheduleRequest& r, Builder& 
   Value row = into.program_id(r.query);
   if (!list.class_of.empty()) {
     const Value at[] = {r.batch, r.head};
-    const Value tiles = into.div(into.add(into.length(r.query), r.query_tile - 1), r.query_tile);
+    const Value tiles = tile_count(r.queries, into.length(r.query), into);
     row = into.add(into.mul(into.gather(classes, DType::i32, at), tiles), row);
   }
   const auto field = [&](int column) {
@@ -54,16 +101,17 @@ Value named(Builder& b, Value v, const char* name) {
 }
 
 Schedule schedule(const mask::Source& source, const ScheduleRequest& request, Builder& into) {
-  if (const auto* spans = std::get_if<mask::Spans>(&source.schedule)) return by_spans(*spans, request, into);
+  if (const auto* spans = std::get_if<mask::Spans>(&source.schedule))
+    return by_spans(*spans, source.keys.digits.size(), request, into);
   return by_list(std::get<mask::TileList>(source.schedule), request, into);
 }
 
 // Every tile up to the bound: in one loop whose tiles may pass it, or the whole tiles apart.
 Schedule schedule_all(int tile, Value bound, bool one_loop, Builder& into) {
   const Value zero = into.constant(0), end = into.div(into.add(bound, tile - 1), tile);
-  if (one_loop) return {.partial = {{zero, end}}, .full = {}};
+  if (one_loop) return {.partial = {{{zero}, {end}}}, .full = {}};
   const Value whole = into.div(bound, tile);
-  return {.partial = {{whole, end}}, .full = {{zero, whole}}};
+  return {.partial = {{{whole}, {end}}}, .full = {{{zero}, {whole}}}};
 }
 
 }  // namespace tessera::passes::detail

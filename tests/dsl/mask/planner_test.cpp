@@ -351,12 +351,17 @@ TEST_CASE("plans that no kernel is made of are refused, with what they have") {
   CHECK(says(refusal([](mask::Plan& p) { p.passes.push_back(p.passes[0]); }),
              "a plan has 2 passes, which are chained by no kernel yet"));
   CHECK(says(refusal([](mask::Plan& p) { p.passes.clear(); }), "a plan has 0 passes"));
-  CHECK(says(refusal([](mask::Plan& p) { p.passes[0].sources.push_back(p.passes[0].sources[0]); }),
-             "a plan has 2 key sources, which no kernel walks in one pass yet"));
-  CHECK(says(refusal([](mask::Plan& p) { p.passes[0].queries.digits = {{64, 64}, {1, 2}}; }),
-             "a plan has a query order [64:64, 1:2], where tiles are runs of consecutive tokens yet"));
+  CHECK(says(refusal([](mask::Plan& p) { p.passes[0].sources.clear(); }), "a plan has a pass without key sources"));
+  CHECK(refusal([](mask::Plan& p) { p.passes[0].sources.push_back(p.passes[0].sources[0]); }) == "supported");
+  CHECK(refusal([](mask::Plan& p) { p.passes[0].queries.digits = {{64, 7, 6}, {8, 1}, {1, 2}}; }) == "supported");
+  CHECK(says(refusal([](mask::Plan& p) { p.passes[0].queries.digits = {{64, 64}, {64, 2}, {1, 1}}; }),
+             "a plan has a query order [64:64, 64:2, 1:1]: its weights do not fall"));
   CHECK(says(refusal([](mask::Plan& p) { p.passes[0].sources[0].keys.digits[0].weight = 4; }),
-             "a plan has a key order [4:128], where"));
+             "a plan has a key order [4:128]: its last weight is 4, must be 1"));
+  CHECK(says(refusal([](mask::Plan& p) { p.passes[0].queries.digits = {{1, 64, 64}}; }),
+             "a digit has origin 64, must be from 0 to 63"));
+  CHECK(says(refusal([](mask::Plan& p) { p.passes[0].queries.digits = {{4, 0}, {1, 1}}; }), "a digit's tile is 0"));
+  CHECK(says(refusal([](mask::Plan& p) { p.passes[0].queries.digits.clear(); }), "it has no digits"));
   mask::Plan two = plan;
   two.passes.push_back(two.passes[0]);
   CHECK_THROWS_AS(mask::replan(two, causal, request(300, 300)), InternalError);

@@ -129,10 +129,13 @@ inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask
     else
       arguments.push_back(value);
   }
-  const auto* list = plan ? std::get_if<mask::TileList>(&plan->passes[0].sources[0].schedule) : nullptr;
-  if (list) {
+  for (std::size_t i = 0; plan && i < plan->passes[0].sources.size(); ++i) {
+    const auto* list = std::get_if<mask::TileList>(&plan->passes[0].sources[i].schedule);
+    if (!list) continue;
+    static const std::int32_t none = 0;  // a table has an address
+    const auto size = static_cast<std::int64_t>(list->tiles.size());
     arguments.push_back(table(list->rows.data(), {static_cast<std::int64_t>(list->rows.size()) / 3, 3}));
-    arguments.push_back(table(list->tiles.data(), {static_cast<std::int64_t>(list->tiles.size())}));
+    arguments.push_back(table(size ? list->tiles.data() : &none, {std::max<std::int64_t>(size, 1)}));
     if (!list->class_of.empty()) arguments.push_back(table(list->class_of.data(), {request.batch, request.heads}));
   }
   ir::interpret(kernel, ir::bind(kernel, arguments), {.threads = 2, .traced_tile = 64});

@@ -199,9 +199,9 @@ TEST_CASE("the query axis is Query, else the first grid axis that tensors list; 
   CHECK_THROWS_AS(passes::tile_by_mask(kernel, &plan, whole(64, 64)), UserError);
 }
 
-TEST_CASE("a plan of several sources is refused, not half of it taken") {
+TEST_CASE("a plan of several passes is refused, not half of it taken") {
   const mask::Pointwise causal = predicate("p", [](Args& a) { return a.k <= a.q; });
   mask::Plan plan = mask::make_plan(causal, request(300));
-  plan.passes[0].sources.push_back(plan.passes[0].sources[0]);
+  plan.passes.push_back(plan.passes[0]);
   CHECK_THROWS_AS(passes::tile_by_mask(passes::simplify(forward(causal, false)), &plan, whole(64, 64)), InternalError);
 }

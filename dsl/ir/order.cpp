@@ -1,0 +1,100 @@
+#include <tessera/dsl/ir/order.h>
+
+#include <fmt/format.h>
+
+namespace tessera::ir {
+
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+int Order::tile() const {
+  int tokens = 1;
+  for (const OrderDigit& digit : digits) tokens *= digit.tile;
+  return tokens;
+}
+
+std::int64_t Order::values(std::size_t i, std::int64_t length) const {
+  return ceil_div(i == 0 ? length : digits[i - 1].weight, digits[i].weight);
+}
+
+std::int64_t Order::tiles(std::size_t i, std::int64_t length) const {
+  const std::int64_t values = this->values(i, length);
+  return values == 0 ? 0 : ceil_div(values + digits[i].origin, digits[i].tile);
+}
+
+std::int64_t Order::tiles(std::int64_t length) const {
+  std::int64_t all = 1;
+  for (std::size_t i = 0; i < digits.size(); ++i) all *= tiles(i, length);
+  return all;
+}
+
+bool Order::is_clipped(std::size_t i) const {
+  const OrderDigit& digit = digits[i];
+  return digit.origin != 0 || values(i, 0) % digit.tile != 0 || digits[i - 1].weight % digit.weight != 0;
+}
+
+bool Order::ends_like_the_axis() const {
+  if (digits[0].origin != 0) return false;
+  for (std::size_t i = 1; i < digits.size(); ++i)
+    if (is_clipped(i)) return false;
+  return true;
+}
+
+int Order::rows_between(std::size_t i) const {
+  int rows = 1;
+  for (std::size_t j = i + 1; j < digits.size(); ++j) rows *= digits[j].tile;
+  return rows;
+}
+
+std::int64_t Order::offset(int row) const {
+  std::int64_t tokens = 0;
+  for (std::size_t i = 0; i < digits.size(); ++i) tokens += digits[i].weight * place(i, row);
+  return tokens;
+}
+
+std::int64_t Order::token(std::span<const int> firsts, int row) const {
+  std::int64_t tokens = offset(row);
+  for (std::size_t i = 0; i < digits.size(); ++i) tokens += digits[i].weight * firsts[i];
+  return tokens;
+}
+
+// From the last digit on: `suffix` tokens lie before this one among those that agree in the digits before.
+bool Order::exists(std::span<const int> firsts, int row, std::int64_t length) const {
+  std::int64_t suffix = 0;
+  for (std::size_t i = digits.size(); i-- > 0;) {
+    const std::int64_t value = firsts[i] + place(i, row);
+    suffix += digits[i].weight * value;
+    if (value < 0 || suffix >= (i == 0 ? length : digits[i - 1].weight)) return false;
+  }
+  return true;
+}
+
+std::string to_string(const Order& order) {
+  std::vector<std::string> digits;
+  for (const OrderDigit& d : order.digits)
+    digits.push_back(fmt::format("{}:{}{}", d.weight, d.tile, d.origin ? fmt::format("-{}", d.origin) : ""));
+  return fmt::format("[{}]", fmt::join(digits, ", "));
+}
+
+std::string why_no_order(const Order& order) {
+  constexpr std::int64_t kMost = 1 << 29;  // sums of a length and of tiles around it stay in i32
+  if (order.digits.empty()) return "it has no digits";
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i < order.digits.size(); ++i) {
+    const OrderDigit& d = order.digits[i];
+    const bool last = i + 1 == order.digits.size();
+    if (last ? d.weight != 1 : d.weight <= order.digits[i + 1].weight)
+      return last ? fmt::format("its last weight is {}, must be 1", d.weight) : "its weights do not fall";
+    if (d.tile < 1) return fmt::format("a digit's tile is {}", d.tile);
+    if (d.origin < 0 || d.origin >= d.tile)
+      return fmt::format("a digit has origin {}, must be from 0 to {}", d.origin, d.tile - 1);
+    if (d.weight > kMost / d.tile || (rows *= d.tile) > kMost)
+      return fmt::format("a tile spans more than {} tokens", kMost);
+  }
+  return {};
+}
+
+}  // namespace tessera::ir
