@@ -13,6 +13,7 @@ namespace tessera::backend {
 enum class SlotKind : std::uint8_t {
   tensor_map,  // 128 bytes, 64-byte aligned: the view of `param` with the box below
   pointer,     // 8 bytes: address of `param`'s element 0
+  multiple,    // 4 bytes: how often the stride of a tensor map's axis of offsets goes into that of its `dim`-th part
   stride,      // 8 bytes: stride in elements of dim `dim` of `param`'s completed shape
   extent,      // 4 bytes: extent of dim `dim` of `param` (tables: for clamping)
   group,       // 4 bytes: divisor of the program index along unlisted grid axis `dim` of `param`
@@ -33,6 +34,10 @@ struct Slot {
   // grid axes (innermost first). Box: `columns` x `rows` x 1 x 1; 128-byte swizzle; elements outside read as 0.
   int columns = 0;
   int rows = 0;
+  // In a token order (ordered_map.h), of the tensor's axis before the last: its digits. `complete`: without the first
+  // digit's last value, if that is incomplete.
+  std::vector<ir::OrderDigit> digits{};
+  bool complete = false;
   friend bool operator==(const Slot&, const Slot&) = default;
 };
 

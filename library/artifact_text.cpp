@@ -12,16 +12,27 @@ std::string axis_text(ir::Axis axis) { return axis ? axis.name() : std::string()
 ir::Axis axis_of(const std::string& name) { return name.empty() ? ir::Axis() : ir::Axis::named(name); }
 
 json slot_json(const backend::Slot& slot) {
-  return {static_cast<int>(slot.kind), slot.param, slot.dim, axis_text(slot.axis), slot.columns, slot.rows};
+  json text = {static_cast<int>(slot.kind), slot.param, slot.dim, axis_text(slot.axis), slot.columns, slot.rows};
+  if (slot.digits.empty()) return text;
+  json digits = json::array();
+  for (const ir::OrderDigit& d : slot.digits) digits.push_back({d.weight, d.tile, d.origin});
+  text.push_back(digits);
+  text.push_back(slot.complete);
+  return text;
 }
 
 backend::Slot slot_of(const json& text) {
-  return {.kind = static_cast<backend::SlotKind>(text.at(0).get<int>()),
-          .param = text.at(1).get<int>(),
-          .dim = text.at(2).get<int>(),
-          .axis = axis_of(text.at(3).get<std::string>()),
-          .columns = text.at(4).get<int>(),
-          .rows = text.at(5).get<int>()};
+  backend::Slot slot{.kind = static_cast<backend::SlotKind>(text.at(0).get<int>()),
+                     .param = text.at(1).get<int>(),
+                     .dim = text.at(2).get<int>(),
+                     .axis = axis_of(text.at(3).get<std::string>()),
+                     .columns = text.at(4).get<int>(),
+                     .rows = text.at(5).get<int>()};
+  if (text.size() == 6) return slot;
+  for (const json& d : text.at(6))
+    slot.digits.push_back({d.at(0).get<std::int64_t>(), d.at(1).get<int>(), d.at(2).get<int>()});
+  slot.complete = text.at(7).get<bool>();
+  return slot;
 }
 
 }  // namespace

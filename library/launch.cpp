@@ -6,23 +6,14 @@
 
 #include <fmt/format.h>
 
+#include <tessera/library/ordered_view.h>
+
 namespace tessera::library {
 
 namespace {
 
 using backend::Slot;
 using backend::SlotKind;
-
-runtime::ElementType element_type(DType dtype) {
-  switch (dtype) {
-    case DType::i1: return runtime::ElementType::u8;
-    case DType::i32: return runtime::ElementType::i32;
-    case DType::f16: return runtime::ElementType::f16;
-    case DType::bf16: return runtime::ElementType::bf16;
-    case DType::f32: return runtime::ElementType::f32;
-  }
-  throw InternalError("element type without a tensor map type");
-}
 
 std::uint32_t small(std::int64_t value, const char* what) {
   if (value < 0 || value > std::numeric_limits<std::int32_t>::max()) {
@@ -80,6 +71,7 @@ void LaunchImage::fill(const Slot& slot, const ir::Kernel& kernel, const ir::Bin
       word = reinterpret_cast<std::uint64_t>(view_of(binding, slot.param).data);
       pointers_.push_back({.param = slot.param, .word = static_cast<int>(words_.size())});
       break;
+    case SlotKind::multiple: word = OrderedView(slot, kernel, view_of(binding, slot.param)).multiple(slot.dim); break;
     case SlotKind::stride: word = static_cast<std::uint64_t>(view_of(binding, slot.param).strides[dim]); break;
     case SlotKind::extent: word = small(view_of(binding, slot.param).shape[dim], "a table's extent"); break;
     case SlotKind::group: word = small(binding.groups[static_cast<std::size_t>(slot.param)][dim], "a group"); break;
@@ -99,6 +91,7 @@ void LaunchImage::fill(const Slot& slot, const ir::Kernel& kernel, const ir::Bin
 }
 
 void LaunchImage::fill_tensor_map(const Slot& slot, const ir::Kernel& kernel, const View& view) {
+  if (!slot.digits.empty()) return add_map(slot.param, kernel, OrderedView(slot, kernel, view).map());
   runtime::TensorView map;
   map.element = element_type(view.dtype);
   map.base = reinterpret_cast<std::uint64_t>(view.data);
@@ -119,12 +112,15 @@ void LaunchImage::fill_tensor_map(const Slot& slot, const ir::Kernel& kernel, co
         view.shape[dim] == 1 ? runtime::bytes_of(map.element) * 16 : view.strides[dim] * runtime::bytes_of(map.element);
     map.box[at] = axis == 0 ? slot.columns : axis == 1 ? slot.rows : 1;
   }
-  pointers_.push_back({.param = slot.param, .map = static_cast<int>(maps_.size())});
+  add_map(slot.param, kernel, map);
+}
+
+void LaunchImage::add_map(int param, const ir::Kernel& kernel, const runtime::TensorView& map) {
+  pointers_.push_back({.param = param, .map = static_cast<int>(maps_.size())});
   try {
     maps_.push_back(runtime::encode(map, zeros_));
   } catch (const runtime::InvalidView& error) {
-    throw UserError({}, kernel.params[static_cast<std::size_t>(slot.param)].name + ": " + error.cause(),
-                    error.remedy());
+    throw UserError({}, kernel.params[static_cast<std::size_t>(param)].name + ": " + error.cause(), error.remedy());
   }
   views_.push_back(map);
   addresses_.push_back(&maps_.back());

@@ -38,6 +38,7 @@ class LaunchImage {
   };
   void fill(const backend::Slot& slot, const ir::Kernel& kernel, const ir::Binding& binding);
   void fill_tensor_map(const backend::Slot& slot, const ir::Kernel& kernel, const View& view);
+  void add_map(int param, const ir::Kernel& kernel, const runtime::TensorView& map);
 
   std::uint64_t zeros_;
   std::int64_t programs_ = 1;

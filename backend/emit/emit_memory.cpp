@@ -118,10 +118,10 @@ void write_runs(Emitter& e, const Type& type, const Bound& value, const GlobalTi
 // Predicates are bytes in memory and bits in registers: they move one at a time.
 int width_of(const GlobalTile& tile, const Type& type) { return type.dtype == DType::i1 ? 1 : tile.width(); }
 
-Values coordinates(Emitter& e, const Op& op, std::size_t first) {
+std::vector<Bound> coordinates(Emitter& e, const Op& op, std::size_t first) {
   const std::size_t n = e.kernel.params[op.index].axes.size();
-  Values all;
-  for (std::size_t i = 0; i < n; ++i) all.push_back(e.scalar(op.operands.at(first + i)));
+  std::vector<Bound> all;
+  for (std::size_t i = 0; i < n; ++i) all.push_back(e[op.operands.at(first + i)]);
   return all;
 }
 

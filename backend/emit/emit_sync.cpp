@@ -6,6 +6,7 @@
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <tessera/backend/emit/copy.h>
 #include <tessera/backend/emit/global_tile.h>
 #include <tessera/backend/emit/ops.h>
 #include <tessera/backend/emit/ptx_asm.h>
@@ -149,14 +150,30 @@ void emit_rows(Emitter& e, const Op& op) {
   e.bind(op.results[0], {.ring = view.ring, .offset = e.b.CreateAdd(view.offset, bytes)});
 }
 
+Value* copy_barrier(Emitter& e, const Op& copy) {
+  return e.shared(stage_offset(e, *e[copy.operands[1]].ring, e.scalar(copy.operands[2])));
+}
+
+void copy_box(Emitter& e, Value* to, Value* barrier, Value* map, const Values& coordinates) {
+  static constexpr unsigned kInstructions[] = {
+      id::nvvm_cp_async_bulk_tensor_g2s_cta_tile_2d, id::nvvm_cp_async_bulk_tensor_g2s_cta_tile_3d,
+      id::nvvm_cp_async_bulk_tensor_g2s_cta_tile_4d, id::nvvm_cp_async_bulk_tensor_g2s_cta_tile_5d};
+  if (coordinates.size() < 2 || coordinates.size() > 1 + std::size(kInstructions))
+    throw InternalError("a tensor copy has 2 to 5 axes, not " + std::to_string(coordinates.size()));
+  Values arguments{to, barrier, map};
+  arguments.insert(arguments.end(), coordinates.begin(), coordinates.end());
+  arguments.push_back(e.b.getInt64(0));
+  arguments.push_back(e.b.getFalse());
+  e.intrinsic(kInstructions[coordinates.size() - 2], arguments);
+}
+
 namespace {
 
 // What the boxes of one copy have in common.
 class Copy {
  public:
   Copy(Emitter& e, const Op& op) : e_(e), op_(op), param_(e.kernel.params[op.index]), view_(e[op.operands[0]]) {
-    const Ring& barrier = *e[op.operands[1]].ring;
-    barrier_ = e.shared(stage_offset(e, barrier, e.scalar(op.operands[2])));
+    barrier_ = copy_barrier(e, op);
     for (std::size_t i = 0; i < param_.axes.size(); ++i) starts_.push_back(e.scalar(op.operands[3 + i]));
     if (starts_.size() != 2) throw InternalError("copy of parameter " + param_.name + ", which does not list two axes");
     const int implicit = static_cast<int>(implicit_axes(e.kernel, param_).size());
@@ -194,22 +211,9 @@ class Copy {
     Value* map = e_.slot({.kind = SlotKind::tensor_map, .param = op_.index, .columns = 64, .rows = rows});
     for (int chunk = 0; chunk < view_.ring->chunks; ++chunk) {
       Value* offset = e_.b.CreateAdd(e_.b.CreateMul(row, e_.i32(128)), e_.i32(chunk * view_.ring->chunk_bytes()));
-      Values arguments = {e_.shared(e_.b.CreateAdd(view_.offset, offset)), barrier_, map,
-                          e_.b.CreateAdd(starts_[1], e_.i32(64 * chunk)), from};
-      arguments.insert(arguments.end(), outer_.begin(), outer_.end());
-      arguments.push_back(e_.b.getInt64(0));
-      arguments.push_back(e_.b.getFalse());
-      e_.intrinsic(instruction(), arguments);
-    }
-  }
-
-  unsigned instruction() const {
-    switch (outer_.size()) {
-      case 0: return id::nvvm_cp_async_bulk_tensor_g2s_cta_tile_2d;
-      case 1: return id::nvvm_cp_async_bulk_tensor_g2s_cta_tile_3d;
-      case 2: return id::nvvm_cp_async_bulk_tensor_g2s_cta_tile_4d;
-      case 3: return id::nvvm_cp_async_bulk_tensor_g2s_cta_tile_5d;
-      default: throw InternalError("a tensor copy has at most 5 axes; parameter " + param_.name + " has more");
+      Values coordinates{e_.b.CreateAdd(starts_[1], e_.i32(64 * chunk)), from};
+      coordinates.insert(coordinates.end(), outer_.begin(), outer_.end());
+      copy_box(e_, e_.shared(e_.b.CreateAdd(view_.offset, offset)), barrier_, map, coordinates);
     }
   }
 
@@ -225,6 +229,7 @@ class Copy {
 }  // namespace
 
 void emit_copy(Emitter& e, const Op& op) {
+  if (e[op.operands[3]].cut) return emit_ordered_copy(e, op);
   Copy copy(e, op);
   if (!op.axis) return copy.whole();
   Value* bound = e.scalar(op.operands.back());

@@ -10,6 +10,8 @@
 #include <tessera/backend/emit/placement.h>
 #include <tessera/backend/emit/ptx_asm.h>
 #include <tessera/backend/emit/slots.h>
+#include <tessera/backend/ordered_map.h>
+#include <tessera/dsl/ir/rewrite.h>
 
 namespace tessera::backend {
 
@@ -24,6 +26,7 @@ llvm::Type* parameter_type(llvm::LLVMContext& c, const ir::Kernel& kernel, const
     case SlotKind::stride: return llvm::Type::getInt64Ty(c);
     case SlotKind::extent:
     case SlotKind::group:
+    case SlotKind::multiple:
     case SlotKind::programs:
     case SlotKind::length: return llvm::Type::getInt32Ty(c);
     case SlotKind::counter: return llvm::PointerType::get(c, 1);
@@ -36,7 +39,8 @@ llvm::Type* parameter_type(llvm::LLVMContext& c, const ir::Kernel& kernel, const
 std::string parameter_name(const ir::Kernel& kernel, const Slot& slot) {
   const std::string param = slot.param >= 0 ? kernel.params[slot.param].name : slot.axis.name();
   switch (slot.kind) {
-    case SlotKind::tensor_map: return param + "_map" + std::to_string(slot.rows);
+    case SlotKind::tensor_map: return param + "_map" + std::to_string(slot.rows) + (slot.complete ? "_complete" : "");
+    case SlotKind::multiple: return param + "_multiple" + std::to_string(slot.dim);
     case SlotKind::pointer: return param;
     case SlotKind::stride: return param + "_stride" + std::to_string(slot.dim);
     case SlotKind::extent: return param + "_extent" + std::to_string(slot.dim);
@@ -148,7 +152,43 @@ void Emitter::init_barriers() {
         intrinsic(llvm::Intrinsic::nvvm_prefetch_tensormap, {function->getArg(static_cast<unsigned>(i))},
                   {b.getPtrTy()});
   });
+  zero_padding();
   intrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
+}
+
+// Rows that pad the tiles of an order, which no copy writes: products read them.
+void Emitter::zero_padding() {
+  const std::vector<const ir::Op*> definitions = ir::definitions(kernel);
+  std::map<std::uint32_t, int> copied;  // rows, by ring
+  ir::walk(kernel.entry, [&](const ir::Op& op) {
+    if (op.code != ir::OpCode::copy) return;
+    const ir::AxisOrder* cut = order_of(kernel, definitions, op.operands[3]);
+    if (cut && cut->is_padded()) copied[definitions[op.operands[0].id]->operands[0].id] = cut->order.tile();
+  });
+  for (const auto& [id, rows] : copied) {
+    const Ring& ring = plan.rings.at(id);
+    constexpr int kWords = 128 / 16;  // a row of a chunk
+    const int words = (ring.rows - rows) * kWords, chunks = ring.chunks * ring.stages;
+    llvm::BasicBlock *before = b.GetInsertBlock(), *body = block("pad"), *store = block("pad_words"),
+                     *end = block("padded");
+    b.CreateBr(body);
+    b.SetInsertPoint(body);
+    llvm::PHINode* word = b.CreatePHI(b.getInt32Ty(), 2);
+    b.CreateCondBr(b.CreateICmpULT(word, i32(words * chunks)), store, end);
+    b.SetInsertPoint(store);
+    Value *chunk = b.CreateUDiv(word, i32(words)), *in_chunk = b.CreateURem(word, i32(words));
+    Value* stage = b.CreateUDiv(chunk, i32(ring.chunks));
+    Value* offset = b.CreateAdd(b.CreateMul(stage, i32(ring.stage_bytes)),
+                                b.CreateMul(b.CreateURem(chunk, i32(ring.chunks)), i32(ring.chunk_bytes())));
+    offset = b.CreateAdd(offset, b.CreateAdd(b.CreateShl(in_chunk, 4), i32(ring.offset + rows * 128)));
+    llvm::Type* vector = llvm::FixedVectorType::get(b.getInt32Ty(), 4);
+    b.CreateAlignedStore(llvm::Constant::getNullValue(vector), shared(offset), llvm::Align(16));
+    word->addIncoming(thread, before);
+    word->addIncoming(b.CreateAdd(word, i32(kernel.threads)), store);
+    b.CreateBr(body);
+    b.SetInsertPoint(end);
+  }
+  if (!copied.empty()) intrinsic(llvm::Intrinsic::nvvm_fence_proxy_async_shared_cta, {});
 }
 
 Value* Emitter::first_program() { return intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}); }
@@ -173,8 +213,17 @@ void Emitter::at_program(Value* number) {
            std::find(slots.begin(), slots.end(), Slot{.kind = SlotKind::length, .axis = kernel.grid[i]}) != slots.end();
   };
   const auto count = [&](std::size_t i) {
-    const int tile = kernel.grid_tiles[i].extent;
     Value* tokens = length(kernel.grid[i]);
+    if (const ir::AxisOrder* cut = kernel.grid_order(i)) {  // as Order::tiles counts
+      const ir::OrderDigit& first = cut->order.digits[0];
+      const auto weight = static_cast<int>(first.weight);
+      Value* tiles =
+          b.CreateUDiv(b.CreateAdd(tokens, i32(weight * (first.origin + first.tile) - 1)), i32(weight * first.tile));
+      for (std::size_t d = 1; d < cut->order.digits.size(); ++d)
+        tiles = b.CreateMul(tiles, i32(static_cast<int>(cut->order.tiles(d, 0))));
+      return tiles;
+    }
+    const int tile = kernel.grid_tiles[i].extent;
     return tile == 1 ? tokens : b.CreateUDiv(b.CreateAdd(tokens, i32(tile - 1)), i32(tile));
   };
   Value* rest = number;

@@ -33,11 +33,12 @@ struct Affine {
 
 // A value of the placed kernel in LLVM's terms.
 struct Bound {
-  Values regs{};                  // tiles and scalars
-  std::vector<Affine> affine{};   // i32: regs[r] == affine[r].base + affine[r].offset; may be empty
-  bool position = false;          // i32: a token position or a small sum of such: differences do not overflow
-  const Ring* ring = nullptr;     // shared, barrier, view
-  llvm::Value* offset = nullptr;  // view: bytes from the start of shared memory (i32)
+  Values regs{};                       // tiles and scalars
+  std::vector<Affine> affine{};        // i32: regs[r] == affine[r].base + affine[r].offset; may be empty
+  bool position = false;               // i32: a token position or a small sum of such: differences do not overflow
+  const ir::AxisOrder* cut = nullptr;  // handle of a tile: its order; regs are the operands of tile_at
+  const Ring* ring = nullptr;          // shared, barrier, view
+  llvm::Value* offset = nullptr;       // view: bytes from the start of shared memory (i32)
 };
 
 // Who runs the code being emitted.
@@ -124,6 +125,7 @@ class Emitter {
   void create_function();
   void prologue();
   void init_barriers();
+  void zero_padding();
 
   std::vector<Bound> bound_;
   std::vector<llvm::Value*> programs_;  // by grid axis; null where nothing asks

@@ -33,7 +33,7 @@ Value* program_offset(Emitter& e, int param) {
   return offset;
 }
 
-GlobalTile::GlobalTile(Emitter& e, int param, const ir::Type& type, const Values& starts, ir::Axis bounded,
+GlobalTile::GlobalTile(Emitter& e, int param, const ir::Type& type, const std::vector<Bound>& starts, ir::Axis bounded,
                        Value* bound)
     : e_(e), param_(param), type_(type) {
   const ir::Param& p = e.kernel.params[param];
@@ -44,6 +44,7 @@ GlobalTile::GlobalTile(Emitter& e, int param, const ir::Type& type, const Values
   for (int i = 0; i < static_cast<int>(starts.size()); ++i) {
     dims_.push_back(dim(i, starts[i], bounded, bound));
     const Dim& d = dims_.back();
+    if (d.places) continue;
     Value* first = e.b.CreateSExt(e.b.CreateAdd(d.start, d.thread), e.b.getInt64Ty());
     offset = e.b.CreateAdd(offset, e.b.CreateMul(first, d.stride));
   }
@@ -54,15 +55,21 @@ GlobalTile::GlobalTile(Emitter& e, int param, const ir::Type& type, const Values
   find_width();
 }
 
-GlobalTile::Dim GlobalTile::dim(int listed, Value* start, ir::Axis bounded, Value* bound) const {
+GlobalTile::Dim GlobalTile::dim(int listed, const Bound& start, ir::Axis bounded, Value* bound) const {
   const ir::Param& p = e_.kernel.params[param_];
   const ir::Axis axis = p.axes[listed];
-  Dim d{.axis = axis, .stride = e_.stride(param_, dim_of_listed(e_.kernel, p, listed)), .start = start};
+  Dim d{.axis = axis, .stride = e_.stride(param_, dim_of_listed(e_.kernel, p, listed))};
   d.in_tile = type_.has(axis);
-  d.thread = d.in_tile ? thread_part(e_, *type_.layout, axis) : e_.i32(0);
   d.limit = e_.length(axis);
   if (bound && axis == bounded) d.limit = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, d.limit, bound);
-  const auto *first = constant(start), *limit = constant(d.limit);
+  if (start.cut) {
+    d.places = ordered_places(e_, start, type_, axis, d.limit);
+    d.checked = true;
+    return d;
+  }
+  d.start = start.regs.at(0);
+  d.thread = d.in_tile ? thread_part(e_, *type_.layout, axis) : e_.i32(0);
+  const auto *first = constant(d.start), *limit = constant(d.limit);
   const int extent = d.in_tile ? type_.extent(axis) : 1;
   d.checked =
       !(first && limit && first->getSExtValue() >= 0 && first->getSExtValue() + extent <= limit->getSExtValue());
@@ -75,6 +82,7 @@ int GlobalTile::at(const Dim& d, int reg) const {
 
 bool GlobalTile::surely_exists(const Dim& d, int reg) const {
   if (!d.checked) return true;
+  if (d.places) return false;
   const auto *first = constant(d.start), *limit = constant(d.limit);
   const int most = d.in_tile ? thread_part_max(*type_.layout, d.axis) : 0;
   return first && limit && first->getSExtValue() >= 0 &&
@@ -83,7 +91,7 @@ bool GlobalTile::surely_exists(const Dim& d, int reg) const {
 
 void GlobalTile::find_width() {
   const int bytes = bytes_of(e_.kernel.params[param_].dtype), n = registers_of(type_);
-  if (type_.is_scalar() || dims_.empty() || !dims_.back().in_tile) return;
+  if (type_.is_scalar() || dims_.empty() || !dims_.back().in_tile || dims_.back().places) return;
   const auto runs_of = [&](int w) {
     if (n % w != 0) return false;
     for (int r = 0; r < n; ++r)
@@ -127,6 +135,11 @@ std::vector<GlobalTile::Group> GlobalTile::groups(int width) const {
   for (auto& [key, group] : by_conditions) {
     for (std::size_t d = 0; d < dims_.size(); ++d) {
       if (key[d] < 0) continue;
+      if (const auto& places = dims_[d].places) {
+        Value* exists = places->exist.at(key[d]);
+        group.exists = group.exists ? e_.b.CreateAnd(group.exists, exists) : exists;
+        continue;
+      }
       // unsigned: a negative position does not exist either
       Value* at = e_.b.CreateAdd(e_.b.CreateAdd(dims_[d].start, dims_[d].thread), e_.i32(key[d]));
       Value* inside =
@@ -144,6 +157,11 @@ Value* GlobalTile::pointer(int reg, int width) const {
   int packed = 0;  // elements along the last axis, whose stride is 1 where several move at once: a constant
   for (const Dim& d : dims_) {
     const int step = at(d, reg);
+    if (d.places) {
+      Value* token = e_.b.CreateSExt(d.places->tokens.at(step), e_.b.getInt64Ty());
+      offset = e_.b.CreateAdd(offset, e_.b.CreateMul(d.stride, token));
+      continue;
+    }
     if (width > 1 && &d == &dims_.back())
       packed = step;
     else if (step != 0)

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
-#include <tessera/backend/emit/emitter.h>
+#include <tessera/backend/emit/ordered_rows.h>
 
 namespace tessera::backend {
 
-// One access of a load or store: parameter `param` at `starts` (one i32 a listed axis), through a tile of type `type`.
-// Positions at or past `bound` along `bounded` do not exist, whatever the tensor's length says.
+// One access of a load or store: parameter `param` at `starts` (of each listed axis an i32, or the handle of a tile of
+// a token order), through a tile of type `type`. Positions at or past `bound` along `bounded` do not exist, whatever
+// the tensor's length says.
 class GlobalTile {
  public:
-  GlobalTile(Emitter& e, int param, const ir::Type& type, const Values& starts, ir::Axis bounded, llvm::Value* bound);
+  GlobalTile(Emitter& e, int param, const ir::Type& type, const std::vector<Bound>& starts, ir::Axis bounded,
+             llvm::Value* bound);
 
   // Elements that one instruction can move at most: registers first .. first + width - 1 hold neighbours of the last
   // axis.
@@ -31,15 +34,16 @@ class GlobalTile {
  private:
   struct Dim {
     ir::Axis axis{};
-    llvm::Value* stride = nullptr;  // elements, i64
-    llvm::Value* start = nullptr;   // i32
-    llvm::Value* thread = nullptr;  // i32: what lane and warp add
-    llvm::Value* limit = nullptr;   // i32: positions from here on do not exist
-    bool in_tile = false;           // the tile has the axis
-    bool checked = false;           // some position may not exist
+    llvm::Value* stride = nullptr;          // elements, i64
+    llvm::Value* start = nullptr;           // i32
+    llvm::Value* thread = nullptr;          // i32: what lane and warp add
+    llvm::Value* limit = nullptr;           // i32: positions from here on do not exist
+    bool in_tile = false;                   // the tile has the axis
+    bool checked = false;                   // some position may not exist
+    std::optional<OrderedPlaces> places{};  // of a tile of a token order, in place of start, thread and limit
   };
 
-  Dim dim(int listed, llvm::Value* start, ir::Axis bounded, llvm::Value* bound) const;
+  Dim dim(int listed, const Bound& start, ir::Axis bounded, llvm::Value* bound) const;
   llvm::Value* implicit_offset() const;
   void find_width();
   // Position of `reg` along the d-th axis from the thread's first one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <tessera/backend/ordered_map.h>
 #include <tessera/dsl/ir/arguments.h>
 #include <tessera/dsl/ir/rewrite.h>
 
@@ -21,7 +22,8 @@ void add(std::vector<Slot>& slots, const Slot& slot) {
 
 class Collector {
  public:
-  explicit Collector(const Kernel& kernel) : kernel_(kernel), of_param_(kernel.params.size()) {}
+  explicit Collector(const Kernel& kernel)
+      : kernel_(kernel), definitions_(ir::definitions(kernel)), of_param_(kernel.params.size()) {}
 
   std::vector<Slot> run() {
     ir::walk(kernel_.entry, [this](const Op& op) { visit(op); });
@@ -42,7 +44,8 @@ class Collector {
   void visit(const Op& op) {
     switch (op.code) {
       case OpCode::program_id: return grid();
-      case OpCode::length: return length(op.axis);
+      case OpCode::length:
+      case OpCode::exists: return length(op.axis);
       case OpCode::scalar: return add(scalars_, {.kind = SlotKind::scalar, .param = op.index});
       case OpCode::load:
       case OpCode::store: return tensor(op.index);
@@ -87,13 +90,31 @@ class Collector {
 
   void copied(const Op& op) {
     const ir::Type& view = kernel_.type(op.operands[0]);
+    if (const ir::AxisOrder* cut = order_of(kernel_, definitions_, op.operands[3])) return copied(op, *cut);
     const int rows = box_rows(view.dims[0].extent);
     add(of_param_[op.index], {.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = rows});
     if (op.axis) add(of_param_[op.index], {.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = 1});
     groups(op.index);
   }
 
+  void copied(const Op& op, const ir::AxisOrder& cut) {
+    const Param& param = kernel_.params[op.index];
+    std::vector<Slot>& slots = of_param_[op.index];
+    const std::size_t unlisted = implicit_axes(kernel_, param).size();
+    const OrderedMap map = ordered_map(cut.order, unlisted);
+    add(slots, ordered_map_slot(cut, op.index, false));
+    bool splits = bool(op.axis);
+    for (std::size_t i = 0; i < cut.order.digits.size(); ++i) splits |= splits_value(cut.order, i);
+    if (has_two_maps(cut.order)) add(slots, ordered_map_slot(cut, op.index, true));
+    if (splits) add(slots, row_map_slot(op.index));
+    if (splits || has_two_maps(cut.order)) length(param.axes[0]);
+    const int parts = map.offsets ? static_cast<int>(map.others.size() + unlisted) : 0;
+    for (int i = 0; i < parts; ++i) add(slots, multiple_slot(cut, op.index, i));
+    groups(op.index);
+  }
+
   const Kernel& kernel_;
+  const std::vector<const Op*> definitions_;
   std::vector<std::vector<Slot>> of_param_;
   std::vector<Slot> lengths_, scalars_;
   bool persistent_ = false;
@@ -115,6 +136,21 @@ int dim_of_listed(const Kernel& kernel, const Param& param, int listed) {
 int dim_of_implicit(const Kernel& kernel, const Param& param, int implicit) {
   return static_cast<int>(implicit_axes(kernel, param).size()) - 1 - implicit;
 }
+
+Slot ordered_map_slot(const ir::AxisOrder& cut, int param, bool complete) {
+  return {.kind = SlotKind::tensor_map,
+          .param = param,
+          .columns = 64,
+          .rows = cut.order.tile(),
+          .digits = cut.order.digits,
+          .complete = complete};
+}
+
+Slot multiple_slot(const ir::AxisOrder& cut, int param, int part) {
+  return {.kind = SlotKind::multiple, .param = param, .dim = part, .digits = cut.order.digits};
+}
+
+Slot row_map_slot(int param) { return {.kind = SlotKind::tensor_map, .param = param, .columns = 64, .rows = 1}; }
 
 int box_rows(int rows) {
   for (int parts = (rows + 255) / 256; parts <= rows; ++parts)

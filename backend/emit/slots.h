@@ -19,6 +19,12 @@ std::vector<ir::Axis> implicit_axes(const ir::Kernel& kernel, const ir::Param& p
 int dim_of_listed(const ir::Kernel& kernel, const ir::Param& param, int listed);
 int dim_of_implicit(const ir::Kernel& kernel, const ir::Param& param, int implicit);
 
+// The parameter axis of a copied tile that is cut in a token order is the first of its two. Slots of its maps: of the
+// digits, without the incomplete value, and of single rows.
+Slot ordered_map_slot(const ir::AxisOrder& cut, int param, bool complete);
+Slot multiple_slot(const ir::AxisOrder& cut, int param, int part);
+Slot row_map_slot(int param);
+
 // Rows of the box that a copy into a tile of `rows` rows is made of: all of them, or the largest part of at most 256
 // (the hardware's limit) that divides them.
 int box_rows(int rows);

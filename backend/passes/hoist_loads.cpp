@@ -12,6 +12,9 @@ using namespace ir;
 
 namespace {
 
+// A handle of a tile's place is made of scalars.
+bool holds_no_tile(const Type& type) { return type.is_scalar() || type.kind == TypeKind::index; }
+
 // By value id: depends on a tile, so only the computing warps know it. Carried values are so as soon as any of theirs
 // is.
 class TileDependence {
@@ -34,9 +37,9 @@ class TileDependence {
   void visit(const Block& block) {
     for (const Op& op : block.ops) {
       bool any = false;
-      for (Value v : op.operands) any = any || depends_[v.id] || !graph_.type(v).is_scalar();
+      for (Value v : op.operands) any = any || depends_[v.id] || !holds_no_tile(graph_.type(v));
       if (op.regions.empty()) {
-        for (Value v : op.results) mark(v, any || !graph_.type(v).is_scalar());
+        for (Value v : op.results) mark(v, any || !holds_no_tile(graph_.type(v)));
       } else {
         visit_region(op);
       }
@@ -104,7 +107,7 @@ class Hoist {
     }
   }
 
-  bool scalar(const Op& op) const { return !has_effect(op) && from_.type(op.results[0]).is_scalar(); }
+  bool scalar(const Op& op) const { return !has_effect(op) && holds_no_tile(from_.type(op.results[0])); }
 
   bool known(const Op& op) const {
     return std::all_of(op.operands.begin(), op.operands.end(), [&](Value v) { return rewriter_.mapped(v); });

@@ -17,8 +17,8 @@ class LiveScalars {
     std::vector<int> change(static_cast<std::size_t>(next_) + 1, 0);
     for (const Span& s : spans_) {
       if (s.first < 0 || s.last <= s.first) continue;
-      ++change[static_cast<std::size_t>(s.first)];
-      --change[static_cast<std::size_t>(s.last)];
+      change[static_cast<std::size_t>(s.first)] += s.words;
+      change[static_cast<std::size_t>(s.last)] -= s.words;
     }
     int live = 0, most = 0;
     for (int c : change) most = std::max(most, live += c);
@@ -28,6 +28,7 @@ class LiveScalars {
  private:
   struct Span {
     int first = -1, last = -1;  // places in program order; none for what does not count
+    int words = 1;
   };
 
   bool counts(Value v) const { return kernel_.type(v).is_scalar() && kernel_.type(v).dtype != DType::i1; }
@@ -50,6 +51,8 @@ class LiveScalars {
       for (Value v : mine) spans_[v.id].last = next_;
       if (op.code != OpCode::constant)
         for (Value v : op.results) define(v);
+      if (op.code == OpCode::tile_at)  // its operands but the row
+        spans_[op.results[0].id] = {next_, next_, static_cast<int>(op.operands.size()) - 1};
       used.insert(used.end(), mine.begin(), mine.end());
     }
     return used;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <tessera/backend/ordered_map.h>
 #include <tessera/backend/passes/assign_layouts.h>
 #include <tessera/backend/passes/share_rings.h>
 #include <tessera/dsl/ir/rewrite.h>
@@ -28,6 +29,7 @@ class PlaceMemory {
  public:
   explicit PlaceMemory(const Kernel& from)
       : from_(from),
+        definitions_(definitions(from)),
         to_(like(from)),
         ring_of_(share_rings(from)),
         rewriter_(from_, to_, [this](Rewriter&, const Op& op, Builder& b) { return replace(op, b); }) {}
@@ -80,7 +82,13 @@ class PlaceMemory {
     Type view = r.tile;
     view.kind = TypeKind::view;
     const Value slot = b.append_value(OpCode::slot, {r.ring, r.ticket}, view);
-    b.append(OpCode::expect, {r.full, r.ticket}).number = shared_tile_bytes(r.tile);
+    Type copied = r.tile;
+    if (const AxisOrder* cut = order_of(from_, definitions_, load.operands[0])) {
+      copied.dims[0].extent = cut->order.tile();
+      check_copy(*cut, load);
+    }
+    if (from_.type(load.operands[1]).kind == TypeKind::index) refuse_columns(load);
+    b.append(OpCode::expect, {r.full, r.ticket}).number = shared_tile_bytes(copied);
     std::vector<Value> operands{slot, r.full, r.ticket};
     for (Value v : rewriter_[load.operands]) operands.push_back(v);
     Op& copy = b.append(OpCode::copy, operands);
@@ -89,6 +97,32 @@ class PlaceMemory {
     b.append(OpCode::wait, {r.full, r.ticket}).index = 0;
     r.ticket = b.add(r.ticket, 1);
     rewriter_.map(load.results[0], slot);
+  }
+
+  void check_copy(const AxisOrder& cut, const Op& load) const {
+    constexpr int kMostValues = 256, kMostDigits = 3;
+    int several = 0;
+    for (const OrderDigit& digit : cut.order.digits) {
+      several += digit.tile > 1;
+      if (digit.tile > kMostValues)
+        throw UserError(
+            load.loc,
+            "tiles in order " + to_string(cut.order) + " have " + std::to_string(digit.tile) + " values of one digit",
+            "a copy takes at most " + std::to_string(kMostValues));
+    }
+    if (several > kMostDigits)
+      throw UserError(
+          load.loc,
+          "tiles in order " + to_string(cut.order) + " have several values of " + std::to_string(several) + " digits",
+          "a copy takes boxes of at most " + std::to_string(kMostDigits) + " dimensions");
+  }
+
+  void refuse_columns(const Op& load) const {
+    const Param& param = from_.params[load.index];
+    throw UserError(load.loc,
+                    "tiles of '" + param.name + "' for products are cut along its last axis, " +
+                        param.axes.back().name() + ", in a token order",
+                    "store it with " + param.axes.back().name() + " before its other axis");
   }
 
   void product(const Op& dot, Builder& b) {
@@ -161,6 +195,7 @@ class PlaceMemory {
   }
 
   const Kernel& from_;
+  const std::vector<const Op*> definitions_;
   Kernel to_;
   std::unordered_map<std::uint32_t, int> ring_of_;  // by the id of a load's result
   std::vector<Ring> rings_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <tessera/backend/ordered_map.h>
 #include <tessera/backend/passes/assign_layouts.h>
 
 namespace tessera::backend {
@@ -60,12 +61,19 @@ class Needs {
 
 std::unordered_map<std::uint32_t, int> share_rings(const Kernel& kernel) {
   const Needs needs(kernel);
+  const std::vector<const Op*> defined = definitions(kernel);
+  // Rows that pad a tile are zeros for as long as nobody else copies there.
+  const auto copied_rows = [&](const Op& load) {
+    const AxisOrder* cut = order_of(kernel, defined, load.operands[0]);
+    return cut ? cut->order.tile() : kernel.type(load.results[0]).dims[0].extent;
+  };
   std::vector<std::vector<Need>> rings;
   std::unordered_map<std::uint32_t, int> ring_of;
   for (const Need& need : needs.all()) {
     const auto takes = [&](const std::vector<Need>& ring) {
       const Op& load = *ring[0].load;
       return load.index == need.load->index && kernel.type(load.results[0]) == kernel.type(need.load->results[0]) &&
+             copied_rows(load) == copied_rows(*need.load) &&
              std::none_of(ring.begin(), ring.end(), [&](const Need& n) { return n.meets(need); });
     };
     auto ring = std::find_if(rings.begin(), rings.end(), takes);

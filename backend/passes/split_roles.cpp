@@ -86,6 +86,7 @@ class ConsumerRows {
     if (op.results.size() == 1 && rewriter_.mapped(op.results[0])) return true;
     switch (op.code) {
       case OpCode::iota: return op.axis == row_ && shifted_iota(op, b);
+      case OpCode::tile_at: return op.axis == row_ && shifted_tile(op, b);
       case OpCode::load: return from_.type(op.results[0]).has(row_) && access(op, b, 0);
       case OpCode::store: return from_.type(op.operands[0]).has(row_) && access(op, b, 1);
       case OpCode::slot: return from_.type(op.results[0]).has(row_) && rows_of_slot(op, b);
@@ -107,12 +108,23 @@ class ConsumerRows {
     return true;
   }
 
+  bool shifted_tile(const Op& op, Builder& b) {
+    Op shifted = op;
+    shifted.operands = rewriter_[op.operands];
+    shifted.operands.back() = b.add(shifted.operands.back(), offset_);
+    shifted.results = {b.graph().add_value(from_.type(op.results[0]), from_.name_of(op.results[0]))};
+    rewriter_.map(op.results[0], shifted.results[0]);
+    b.push(std::move(shifted));
+    return true;
+  }
+
   // load and store: the coordinate along the row axis moves to this group's rows.
   bool access(const Op& op, Builder& b, std::size_t first) {
     const std::vector<Axis>& axes = from_.params[op.index].axes;
     std::vector<Value> operands = rewriter_[op.operands];
     for (std::size_t i = 0; i < axes.size(); ++i)
-      if (axes[i] == row_) operands[first + i] = b.add(operands[first + i], offset_);
+      if (axes[i] == row_ && from_.type(op.operands[first + i]).kind != TypeKind::index)
+        operands[first + i] = b.add(operands[first + i], offset_);
     std::vector<Type> results;
     for (Value v : op.results) results.push_back(narrowed(from_.type(v)));
     Op& moved = b.append(op.code, operands, results);
