@@ -5,6 +5,7 @@
 //   attend({.q = q, .k = k, .v = v, .o = o, .lse = lse, .stream = stream});
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@
 
 namespace tessera {
 
+namespace library {
+struct PlanMaker;
+}
+
 struct AttentionOptions {
   Mask mask = full;
   Scores scores = {};                // applied left to right to the scaled scores, before the mask
@@ -26,6 +31,7 @@ struct AttentionOptions {
   int query_tile = 0, key_tile = 0;  // 0: those of a stored tuning, else chosen by cost
   backend::Schedule schedule = {};   // of a stored tuning where tiles are left open too; what is left open is chosen
   std::string target = {};           // "sm_90a"; empty: the device's
+  std::shared_ptr<const library::PlanMaker> plan_maker = {};  // in place of the planner (library/plan_maker.h)
 };
 
 // Head i of the queries reads head i / (heads / kv_heads) of keys and values.

@@ -11,6 +11,7 @@
 #include <tessera/dsl/passes/simplify.h>
 #include <tessera/library/elapsed.h>
 #include <tessera/library/forward.h>
+#include <tessera/library/plan_maker.h>
 
 namespace tessera::library {
 
@@ -161,6 +162,7 @@ TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bo
   passes::Tiling tiling;
   tiling.whole = {{ir::Axis::named("Depth"), options.head_dim}, {ir::Axis::named("Value"), options.value_dim}};
   TracedProgram result = plannable(trace(options, {.lse = lse, .key_lengths = bounded}), std::move(tiling));
+  result.plan_maker = options.plan_maker;
   result.attention = true;
   result.ms = ms_since(start);
   return result;
@@ -196,8 +198,10 @@ std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanIn
   auto start = Clock::now();
   auto planned = std::make_shared<Planned>();
   mask::Plan& plan = planned->plan;
-  if (program.mask) plan = mask::make_plan(*program.mask, request_of(input));
-  planned->list = !lists_of(plan).empty();
+  const PlanMaker* maker = program.plan_maker.get();
+  if (program.mask)
+    plan = maker ? maker->make(*program.mask, request_of(input)) : mask::make_plan(*program.mask, request_of(input));
+  planned->list = maker || !lists_of(plan).empty();
   if (program.mask && !planned->list) {
     PlanInput defaults = input;
     defaults.scalars.clear();

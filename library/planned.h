@@ -41,9 +41,10 @@ struct TracedProgram {
   Traced traced;                          // simplified
   const mask::Pointwise* mask = nullptr;  // of its loop over keys: one of traced.functions, or null
   passes::Tiling tiling;
-  bool attention = false;  // its arguments are those of an attention call
-  bool bounded = false;    // it is told how many keys exist
-  double ms = 0;           // it took to trace
+  std::shared_ptr<const PlanMaker> plan_maker;  // in place of the planner, if there is one
+  bool attention = false;                       // its arguments are those of an attention call
+  bool bounded = false;                         // it is told how many keys exist
+  double ms = 0;                                // it took to trace
 };
 
 // Simplifies a program and finds its mask. UserError when two loops have two masks: a kernel is planned for one.
@@ -68,7 +69,7 @@ struct Planned {
   ir::Kernel tiled;
   std::string text;                      // print(tiled)
   std::vector<ParameterSource> sources;  // one a parameter of `tiled`
-  bool list = false;                     // the plan reads lists
+  bool list = false;                     // the plan reads lists, or is no planner's: made for its numbers alone
   double trace_ms = 0, plan_ms = 0;
   std::optional<mask::Pointwise> mask;  // of the program
   double room = -1;                     // mask::scalar_room of a plan of spans, for scalars at their defaults

@@ -213,6 +213,7 @@ Program::Program(Traced program, ProgramOptions options, SourceLoc loc) : impl_(
   at_line(loc, [&] {
     impl_->tiles = check_tiles(program.kernel, options, loc);
     impl_->program = plannable(std::move(program), impl_->tiles.tiling);
+    impl_->program.plan_maker = options.plan_maker;
     impl_->target = &choose_target(options.target, default_device(), loc);
   });
   impl_->options = std::move(options);

@@ -20,6 +20,10 @@
 
 namespace tessera {
 
+namespace library {
+struct PlanMaker;
+}
+
 struct AxisTile {
   std::string axis;
   int extent;
@@ -32,7 +36,8 @@ struct ProgramOptions {
                                      // with a mask have a tile of 128 where none is given, which explain() shows
   std::vector<AxisTile> whole = {};  // lengths of the other axes: a tile has all of them
   backend::Schedule schedule = {};
-  std::string target = {};  // "sm_90a"; empty: the device's
+  std::string target = {};                                    // "sm_90a"; empty: the device's
+  std::shared_ptr<const library::PlanMaker> plan_maker = {};  // in place of the planner (library/plan_maker.h)
 };
 
 class TESSERA_API Program {

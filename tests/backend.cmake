@@ -7,5 +7,6 @@ tessera_test(backend_test unit
 tessera_test(placed_test unit
              SOURCES backend/tiled_kernels.cpp backend/placed_runs.cpp backend/block_programs.cpp
                      gpu/patterns.cpp backend/passes/patterns_placed_test.cpp backend/passes/programs_placed_test.cpp
+                     backend/passes/orders_placed_test.cpp
                      backend/op_programs.cpp backend/passes/ops_placed_test.cpp
              DEPENDS attention_case tessera_backend)

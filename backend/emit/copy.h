@@ -11,6 +11,4 @@ llvm::Value* copy_barrier(Emitter& e, const ir::Op& copy);
 // One box of a tensor map from `coordinates` (innermost first) on, to shared memory.
 void copy_box(Emitter& e, llvm::Value* to, llvm::Value* barrier, llvm::Value* map, const Values& coordinates);
 
-void emit_ordered_copy(Emitter& e, const ir::Op& op);  // of a tile of a token order
-
 }  // namespace tessera::backend

@@ -75,6 +75,9 @@ void Emitter::emit(const Op& op) {
     case OpCode::length:
     case OpCode::scalar:
     case OpCode::group_id: return emit_leaf(*this, op);
+    case OpCode::tile_at: return emit_tile_at(*this, op);
+    case OpCode::position:
+    case OpCode::exists: return emit_places(*this, op);
     case OpCode::partial_sum: return emit_partial_sum(*this, op);
     case OpCode::broadcast: return emit_broadcast(*this, op);
     case OpCode::convert: return emit_convert(*this, op);

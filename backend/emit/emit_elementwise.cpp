@@ -11,7 +11,6 @@
 #include <tessera/backend/emit/elements.h>
 #include <tessera/backend/emit/math.h>
 #include <tessera/backend/emit/ops.h>
-#include <tessera/backend/emit/ordered_rows.h>
 #include <tessera/backend/emit/placement.h>
 
 namespace tessera::backend {
@@ -221,9 +220,6 @@ void emit_leaf(Emitter& e, const Op& op) {
       break;
     }
     case OpCode::iota: result = iota(e, type); break;
-    case OpCode::tile_at: return emit_tile_at(e, op);
-    case OpCode::position:
-    case OpCode::exists: return emit_places(e, op);
     case OpCode::program_id: result = {.regs = {e.program(op.axis)}, .position = true}; break;
     case OpCode::length: result = {.regs = {e.length(op.axis)}, .position = true}; break;
     case OpCode::group_id: {

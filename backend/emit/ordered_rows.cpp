@@ -4,6 +4,7 @@
 #include <set>
 
 #include <tessera/backend/emit/elements.h>
+#include <tessera/backend/emit/ops.h>
 #include <tessera/backend/emit/placement.h>
 #include <tessera/backend/emit/ptx_asm.h>
 

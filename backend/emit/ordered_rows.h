@@ -49,7 +49,4 @@ struct OrderedPlaces {
 };
 OrderedPlaces ordered_places(Emitter& e, const Bound& tile, const ir::Type& type, ir::Axis axis, llvm::Value* end);
 
-void emit_tile_at(Emitter& e, const ir::Op& op);
-void emit_places(Emitter& e, const ir::Op& op);  // position, exists
-
 }  // namespace tessera::backend

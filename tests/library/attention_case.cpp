@@ -52,7 +52,8 @@ AttentionOptions options_of(const Case& c) {
           .value_dim = c.value_depth,
           .scale = c.scale,
           .query_tile = c.query_tile,
-          .key_tile = c.key_tile};
+          .key_tile = c.key_tile,
+          .plan_maker = c.plan_maker};
 }
 
 Problem Tensors::problem(const Case& c) const {

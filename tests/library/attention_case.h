@@ -24,6 +24,7 @@ struct Case {
   TensorOptions layout = {};  // of q, k, v, o
   int query_tile = 64, key_tile = 64;
   std::vector<mask::NamedScalar> params = {};
+  std::shared_ptr<const library::PlanMaker> plan_maker = {};
 };
 
 // The tensors of a case: inputs filled, outputs poisoned, guards around all.

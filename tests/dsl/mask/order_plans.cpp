@@ -102,6 +102,18 @@ mask::Source box_window(const Order& queries, const Order& keys, const std::vect
   return {keys, std::move(spans), {}};
 }
 
+void make_partial(mask::Plan& plan) {
+  for (mask::Source& source : plan.passes.at(0).sources) {
+    auto& list = std::get<mask::TileList>(source.schedule);
+    for (std::size_t row = 0; row < list.rows.size(); row += 3) {
+      list.rows[row + 1] += list.rows[row + 2];
+      list.rows[row + 2] = 0;
+    }
+    source.counts.partial += source.counts.full;
+    source.counts.full = 0;
+  }
+}
+
 mask::Plan plan_of(const Order& queries, std::vector<mask::Source> sources) {
   mask::Plan plan;
   plan.passes.push_back({queries, std::move(sources)});

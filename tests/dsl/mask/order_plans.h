@@ -25,6 +25,9 @@ mask::Source listed(const mask::Order& queries, const mask::Order& keys, Lengths
 // Spans of |c_q - c_k| <= reach in every digit c of two orders with the same weights, whatever their tiles.
 mask::Source box_window(const mask::Order& queries, const mask::Order& keys, const std::vector<int>& reach);
 
+// For programs that bound their keys: any tile may reach past a sequence's end.
+void make_partial(mask::Plan& plan);
+
 mask::Plan plan_of(const mask::Order& queries, std::vector<mask::Source> sources);
 
 }  // namespace tessera::testing

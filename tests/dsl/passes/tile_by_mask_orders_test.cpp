@@ -183,10 +183,9 @@ TEST_CASE("heads of several classes, key lengths with NaN behind them") {
   mask::Source source = listed(queries, keys, lengths, {of(20), of(300)}, {0, 1, 1, 1, 0, 1});
   CHECK(is_right(m, r, plan_of(queries, {source})));
   r.key_lengths = {100, 33};
-  auto& list = std::get<mask::TileList>(source.schedule);
-  for (std::size_t row = 0; row < list.rows.size(); row += 3)
-    list.rows[row + 1] += list.rows[row + 2], list.rows[row + 2] = 0;
-  CHECK(is_right(m, r, plan_of(queries, {source})));
+  mask::Plan bounded = plan_of(queries, {source});
+  make_partial(bounded);
+  CHECK(is_right(m, r, bounded));
 }
 
 TEST_CASE("the text of a kernel in token orders") {

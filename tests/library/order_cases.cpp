@@ -1,0 +1,231 @@
+#include "library/order_cases.h"
+
+#include <cstdlib>
+
+#include <tessera/library/plan_maker.h>
+
+#include "dsl/mask/order_plans.h"
+
+namespace tessera::test {
+
+namespace {
+
+using mask::Order;
+using testing::AllowedPair;
+using testing::Lengths;
+
+AllowedPair pairs_of(const Case& c) {
+  return [allowed = c.allowed](std::int64_t q, std::int64_t k) { return allowed({0, 0, q, k}); };
+}
+
+void plan_with(Case& c, std::function<mask::Plan(Lengths)> make) {
+  c.plan_maker = std::make_shared<const library::PlanMaker>(
+      library::PlanMaker{[make = std::move(make)](const mask::Pointwise&, const mask::PlanRequest& r) {
+        mask::Plan plan = make({r.query_length, r.key_length});
+        if (!r.key_lengths.empty()) testing::make_partial(plan);
+        return plan;
+      }});
+}
+
+void by_lists(Case& c, const Order& queries, const Order& keys) {
+  plan_with(c, [queries, keys, pairs = pairs_of(c)](Lengths lengths) {
+    return testing::plan_of(queries, {testing::listed(queries, keys, lengths, pairs)});
+  });
+}
+
+void by_spans(Case& c, const Order& queries, const Order& keys, const std::vector<int>& reach) {
+  plan_with(c, [=](Lengths) { return testing::plan_of(queries, {testing::box_window(queries, keys, reach)}); });
+}
+
+void tokens(Case& c, std::int64_t queries, std::int64_t keys) { c.queries = queries, c.keys = keys; }
+
+void near(Case& c, int columns, int down, int across) {
+  c.mask = [=](Position q, Position k) {
+    return abs(q / columns - k / columns) <= down && abs(q % columns - k % columns) <= across;
+  };
+  c.allowed = [=](const Pair& p) {
+    return std::abs(p.q / columns - p.k / columns) <= down && std::abs(p.q % columns - p.k % columns) <= across;
+  };
+}
+
+void dilated(Case& c, int step, int reach) {
+  c.mask = [=](Position q, Position k) { return abs(q - k) <= step * reach && (q - k) % step == 0; };
+  c.allowed = [=](const Pair& p) { return std::abs(p.q - p.k) <= step * reach && (p.q - p.k) % step == 0; };
+}
+
+void causal_top_left(Case& c) {
+  c.mask = causal(Align::top_left);
+  c.allowed = [](const Pair& p) { return p.k <= p.q; };
+}
+
+void video(Case& c, int frame, int columns, int frames, int down, int across) {
+  c.mask = [=](Position q, Position k) {
+    return abs(q / frame - k / frame) <= frames && abs(q % frame / columns - k % frame / columns) <= down &&
+           abs(q % columns - k % columns) <= across;
+  };
+  c.allowed = [=](const Pair& p) {
+    return std::abs(p.q / frame - p.k / frame) <= frames &&
+           std::abs(p.q % frame / columns - p.k % frame / columns) <= down &&
+           std::abs(p.q % columns - p.k % columns) <= across;
+  };
+}
+
+// Windows of 7 x 7, shifted by 3 against the corner.
+void shifted_windows(Case& c, int columns) {
+  c.mask = [=](Position q, Position k) {
+    return (q / columns + 4) / 7 == (k / columns + 4) / 7 && (q % columns + 4) / 7 == (k % columns + 4) / 7;
+  };
+  c.allowed = [=](const Pair& p) {
+    return (p.q / columns + 4) / 7 == (p.k / columns + 4) / 7 && (p.q % columns + 4) / 7 == (p.k % columns + 4) / 7;
+  };
+}
+
+// Rows and columns of one parity, near each other.
+void dilated_grid(Case& c, int columns, int reach) {
+  c.mask = [=](Position q, Position k) {
+    return (q / columns - k / columns) % 2 == 0 && (q - k) % 2 == 0 && abs(q / columns - k / columns) <= reach &&
+           abs(q % columns - k % columns) <= reach;
+  };
+  c.allowed = [=](const Pair& p) {
+    return (p.q / columns - p.k / columns) % 2 == 0 && (p.q - p.k) % 2 == 0 &&
+           std::abs(p.q / columns - p.k / columns) <= reach && std::abs(p.q % columns - p.k % columns) <= reach;
+  };
+}
+
+// Blocks of 64, and the last 8 of every 64 for all: two sources in orders of their own.
+void fixed(Case& c) {
+  c.mask = [](Position q, Position k) { return q / 64 == k / 64 || k % 64 >= 56; };
+  c.allowed = [](const Pair& p) { return p.q / 64 == p.k / 64 || p.k % 64 >= 56; };
+  const Mask block = [](Position q, Position k) { return q / 64 == k / 64 && k % 64 < 56; };
+  const Mask columns = [](Position, Position k) { return k % 64 >= 56; };
+  plan_with(c, [block, columns](Lengths lengths) {
+    const Order queries = Order::identity(128), local = Order::identity(64), last{{{64, 12}, {1, 8}}};
+    mask::Source first = testing::listed(
+        queries, local, lengths, [](std::int64_t q, std::int64_t k) { return q / 64 == k / 64 && k % 64 < 56; });
+    mask::Source second =
+        testing::listed(queries, last, lengths, [](std::int64_t, std::int64_t k) { return k % 64 >= 56; });
+    first.part = block.predicate().function;
+    second.part = columns.predicate().function;
+    return testing::plan_of(queries, {first, second});
+  });
+}
+
+void ends(Case& c, std::vector<std::int64_t> lengths) {
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    c.key_lengths.push_back(lengths[static_cast<std::size_t>(b) % lengths.size()]);
+}
+
+}  // namespace
+
+const std::vector<OrderCase>& order_cases() {
+  static const std::vector<OrderCase> cases = {
+      {"grid 24 x 32, boxes, lists",
+       [](Case& c) {
+         tokens(c, 768, 768), near(c, 32, 5, 7);
+         by_lists(c, {{{32, 8}, {1, 16}}}, {{{32, 8}, {1, 16}}});
+       }},
+      {"grid 24 x 32, boxes, spans",
+       [](Case& c) {
+         tokens(c, 768, 768), near(c, 32, 9, 12);
+         by_spans(c, {{{32, 8}, {1, 16}}}, {{{32, 4}, {1, 16}}}, {9, 12});
+       }},
+      {"grid of 26 columns, boxes beyond its edges, spans",
+       [](Case& c) {
+         tokens(c, 494, 494), near(c, 26, 8, 8);
+         by_spans(c, {{{26, 8}, {1, 8}}}, {{{26, 6}, {1, 12}}}, {8, 8});
+       }},
+      {"queries of a grid, keys in the order of memory",
+       [](Case& c) {
+         tokens(c, 500, 600), near(c, 32, 3, 4);
+         by_lists(c, {{{32, 4}, {1, 16}}}, Order::identity(80));
+       }},
+      {"queries in the order of memory, keys of a grid",
+       [](Case& c) {
+         tokens(c, 600, 512), near(c, 32, 3, 4);
+         by_lists(c, Order::identity(128), {{{32, 8}, {1, 8}}});
+       }},
+      {"residues mod 3 of a length that they do not divide, lists",
+       [](Case& c) {
+         tokens(c, 500, 500), dilated(c, 3, 40);
+         by_lists(c, {{{3, 64}, {1, 1}}}, {{{3, 80}, {1, 1}}});
+       }},
+      {"residues mod 4, spans",
+       [](Case& c) {
+         tokens(c, 1000, 1000), dilated(c, 4, 70);
+         by_spans(c, {{{4, 128}, {1, 1}}}, {{{4, 64}, {1, 1}}}, {70, 0});
+       }},
+      {"residues mod 96 of 8190 tokens, whose last value has fewer",
+       [](Case& c) {
+         tokens(c, 8190, 8190), dilated(c, 96, 200);
+         by_spans(c, {{{96, 128}, {1, 1}}}, {{{96, 96}, {1, 1}}}, {200, 0});
+       }},
+      {"fewer tokens than residues",
+       [](Case& c) {
+         tokens(c, 50, 50), dilated(c, 64, 1);
+         by_lists(c, {{{64, 64}, {1, 1}}}, {{{64, 64}, {1, 1}}});
+       }},
+      {"windows of 7 x 7 with origins, padded to 64 rows",
+       [](Case& c) {
+         tokens(c, 784, 784), shifted_windows(c, 28);
+         by_lists(c, {{{28, 7, 4}, {1, 7, 4}}}, {{{28, 7, 4}, {1, 7, 4}}});
+       }},
+      {"windows of 7 x 7 of a grid of 30 columns without its last token",
+       [](Case& c) {
+         tokens(c, 899, 899), shifted_windows(c, 30);
+         by_lists(c, {{{30, 7, 4}, {1, 7, 4}}}, {{{30, 7, 4}, {1, 14, 4}}});
+       }},
+      {"blocks of 100, the last one cut",
+       [](Case& c) {
+         tokens(c, 450, 450);
+         c.mask = [](Position q, Position k) { return q / 100 == k / 100 && k <= q; };
+         c.allowed = [](const Pair& p) { return p.q / 100 == p.k / 100 && p.k <= p.q; };
+         by_lists(c, {{{100, 1}, {1, 64}}}, {{{100, 1}, {1, 48}}});
+       }},
+      {"a shifted order of memory",
+       [](Case& c) {
+         tokens(c, 300, 333), causal_top_left(c);
+         by_lists(c, {{{1, 64, 13}}}, {{{1, 96, 50}}});
+       }},
+      {"boxes of several rows of a grid that ends within a row",
+       [](Case& c) {
+         tokens(c, 410, 410), near(c, 20, 5, 20);
+         by_lists(c, {{{20, 4}, {1, 16}}}, {{{20, 6}, {1, 10}}});
+       }},
+      {"three dimensions",
+       [](Case& c) {
+         tokens(c, 960, 960), video(c, 192, 16, 1, 4, 5);
+         by_lists(c, {{{192, 2}, {16, 4}, {1, 16}}}, {{{192, 1}, {16, 6}, {1, 16}}});
+       }},
+      {"three dimensions, boxes beyond the edges, spans",
+       [](Case& c) {
+         tokens(c, 600, 600), video(c, 120, 10, 1, 5, 3);
+         by_spans(c, {{{120, 2}, {10, 4}, {1, 8}}}, {{{120, 2}, {10, 5}, {1, 8}}}, {1, 5, 3});
+       }},
+      {"a dilated grid: four digits",
+       [](Case& c) {
+         tokens(c, 1024, 1024), dilated_grid(c, 32, 9);
+         by_lists(c, {{{64, 8}, {32, 1}, {2, 16}, {1, 1}}}, {{{64, 8}, {32, 1}, {2, 12}, {1, 1}}});
+       }},
+      {"a weight that does not divide the one before",
+       [](Case& c) {
+         tokens(c, 245, 245), causal_top_left(c);
+         by_lists(c, {{{20, 4}, {3, 4}, {1, 3}}}, {{{20, 4}, {3, 7}, {1, 3}}});
+       }},
+      {"two sources in orders of their own", [](Case& c) { tokens(c, 700, 700), fixed(c); }},
+      {"residues, keys of each sequence end where it says",
+       [](Case& c) {
+         tokens(c, 400, 400), dilated(c, 5, 30);
+         ends(c, {399, 133});
+         by_lists(c, {{{5, 64}, {1, 1}}}, {{{5, 48}, {1, 1}}});
+       }},
+      {"a grid, keys of each sequence end where it says",
+       [](Case& c) {
+         tokens(c, 512, 512), near(c, 32, 4, 6);
+         ends(c, {512, 77});
+         by_lists(c, {{{32, 4}, {1, 16}}}, {{{32, 8}, {1, 16}}});
+       }},
+  };
+  return cases;
+}
+
+}  // namespace tessera::test
