@@ -11,3 +11,5 @@ tessera_test(gpu_programs gpu
              SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/programs_test.cpp gpu/ops_test.cpp
                      backend/block_programs.cpp backend/op_programs.cpp backend/placed_runs.cpp
              DEPENDS attention_case tessera_runtime)
+tessera_test(gpu_orders gpu SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/orders_test.cpp
+             DEPENDS attention_case tessera_runtime)

@@ -29,11 +29,7 @@ std::vector<int> thread_rows(const ir::Layout& layout, ir::Axis axis) {
 }  // namespace
 
 OrderedRows::OrderedRows(Emitter& e, const Bound& tile, const ir::Layout* layout, Value* row)
-    : e_(e),
-      cut_(*tile.cut),
-      firsts_(tile.regs.begin(), tile.regs.end() - 1),
-      row_(row),
-      suffixes_(cut_.order.digits.size()) {
+    : e_(e), cut_(*tile.cut), firsts_(tile.regs.begin(), tile.regs.end() - 1), row_(row) {
   Value* first = tile.regs.back();
   if (layout) {
     row_ = e.b.CreateNSWAdd(first, thread_part(e, *layout, cut_.axis));
@@ -43,24 +39,17 @@ OrderedRows::OrderedRows(Emitter& e, const Bound& tile, const ir::Layout* layout
   }
 }
 
-int OrderedRows::offset(std::size_t digit, int row) const {
-  std::int64_t tokens = 0;
-  for (std::size_t i = digit; i < cut_.order.digits.size(); ++i)
-    tokens += cut_.order.digits[i].weight * cut_.order.place(i, row);
-  return static_cast<int>(tokens);
-}
-
-Value* OrderedRows::offset_of(std::size_t digit, Value* row) {
+Value* OrderedRows::offset_of(std::size_t from, std::size_t to, Value* row) {
   auto& b = e_.b;
-  Value* tokens = e_.i32(0);
-  for (std::size_t i = digit; i < cut_.order.digits.size(); ++i) {
-    const ir::OrderDigit& d = cut_.order.digits[i];
-    if (i > 0 && d.tile == 1) continue;
+  Value* sum = e_.i32(0);
+  for (std::size_t i = from; i <= to; ++i) {
+    const int values = cut_.order.digits[i].tile;
+    if (i > 0 && values == 1) continue;
     Value* place = b.CreateUDiv(row, e_.i32(cut_.order.rows_between(i)));
-    if (i > 0) place = b.CreateURem(place, e_.i32(d.tile));
-    tokens = b.CreateAdd(tokens, b.CreateMul(place, e_.i32(static_cast<int>(d.weight))));
+    if (i > 0) place = b.CreateURem(place, e_.i32(values));
+    sum = b.CreateAdd(sum, b.CreateMul(place, e_.i32(weight(i, to))));
   }
-  return tokens;
+  return sum;
 }
 
 // values[i] where the row is rows_[i].
@@ -72,31 +61,31 @@ Value* OrderedRows::choose(Value* row, const std::vector<int>& values) {
   return chosen;
 }
 
-Affine OrderedRows::suffix(std::size_t digit, int part) {
+Affine OrderedRows::number(std::size_t from, std::size_t to, int part) {
   auto& b = e_.b;
-  Suffix& s = suffixes_[digit];
-  if (const auto known = s.parts.find(part); known != s.parts.end()) return known->second;
+  Number& n = numbers_[{from, to}];
+  if (const auto known = n.parts.find(part); known != n.parts.end()) return known->second;
+  const auto offset = [&](int row) { return static_cast<int>(cut_.order.offset(from, to, row)); };
   const auto values = [&](auto&& of) {
     std::vector<int> all;
     for (int row : rows_) all.push_back(of(row));
     return all;
   };
-  Value* start = nullptr;  // tokens up to the tile's first
-  if (!s.base || rows_.empty()) {
-    start = e_.i32(0);
-    for (std::size_t i = digit; i < firsts_.size(); ++i)
-      start = b.CreateAdd(start, b.CreateMul(firsts_[i], e_.i32(static_cast<int>(cut_.order.digits[i].weight))));
-  }
+  const auto start = [&] {
+    Value* sum = e_.i32(0);
+    for (std::size_t i = from; i <= to; ++i) sum = b.CreateAdd(sum, b.CreateMul(firsts_[i], e_.i32(weight(i, to))));
+    return sum;
+  };
   if (rows_.empty()) {
     Value* row = part ? b.CreateAdd(row_, e_.i32(part)) : row_;
-    return s.parts[part] = {b.CreateAdd(start, offset_of(digit, row)), 0};
+    return n.parts[part] = {b.CreateAdd(start(), offset_of(from, to, row)), 0};
   }
-  if (!s.base) s.base = b.CreateAdd(start, choose(row_, values([&](int row) { return offset(digit, row); })));
-  const std::vector<int> more = values([&](int row) { return offset(digit, row + part) - offset(digit, row); });
+  if (!n.base) n.base = b.CreateAdd(start(), choose(row_, values(offset)));
+  const std::vector<int> more = values([&](int row) { return offset(row + part) - offset(row); });
   if (std::all_of(more.begin(), more.end(), [&](int m) { return m == more[0]; }))
-    return s.parts[part] = {s.base, more[0]};
+    return n.parts[part] = {n.base, more[0]};
   if (!hidden_row_) hidden_row_ = opaque(b, row_);
-  return s.parts[part] = {b.CreateAdd(s.base, choose(hidden_row_, more)), 0};
+  return n.parts[part] = {b.CreateAdd(n.base, choose(hidden_row_, more)), 0};
 }
 
 Value* OrderedRows::exists(int part, Value* end) {
@@ -106,7 +95,7 @@ Value* OrderedRows::exists(int part, Value* end) {
   const ir::Order& order = cut_.order;
   for (std::size_t i = 0; i < order.digits.size(); ++i) {
     if (i > 0 && !order.is_clipped(i)) continue;
-    const Affine at = suffix(i, part);
+    const Affine at = number(i, order.digits.size() - 1, part);
     Value* tokens = at.offset ? b.CreateAdd(at.base, e_.i32(at.offset)) : at.base;
     Value* limit = i == 0 ? b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, e_.i32(0))
                           : e_.i32(static_cast<int>(order.digits[i - 1].weight));
@@ -141,8 +130,12 @@ void emit_places(Emitter& e, const ir::Op& op) {
   const auto part = [&](int r) { return type.layout->part_at(op.axis, Part::reg, r); };
   if (op.code == ir::OpCode::position) {
     Bound result{.position = true};
+    const ir::Order& order = e[op.operands[0]].cut->order;
+    const std::size_t from = op.index < 0 ? 0 : static_cast<std::size_t>(op.index),
+                      to = op.index < 0 ? order.digits.size() - 1 : static_cast<std::size_t>(op.number);
+    if (!order.is_number(from, to)) throw InternalError("digits that are no number: " + to_string(order));
     for (int r = 0; r < registers_of(type); ++r) {
-      const Affine at = rows.token(part(r));
+      const Affine at = rows.number(from, to, part(r));
       result.affine.push_back(at);
       result.regs.push_back(at.offset ? e.b.CreateNSWAdd(at.base, e.i32(at.offset)) : at.base);
     }

@@ -19,19 +19,20 @@ class OrderedRows {
   OrderedRows(Emitter& e, const Bound& tile, const ir::Layout* layout, llvm::Value* row = nullptr);
 
   // `part`: what a register adds to the row.
-  Affine token(int part) { return suffix(0, part); }
+  Affine token(int part) { return number(0, firsts_.size() - 1, part); }
+  Affine number(std::size_t from, std::size_t to, int part);  // digits of the token
   // Whether the row is a token before `end` (i32).
   llvm::Value* exists(int part, llvm::Value* end);
 
  private:
-  // Tokens counted by the digits from `digit` on.
-  struct Suffix {
+  struct Number {
     llvm::Value* base = nullptr;  // of part 0
     std::map<int, Affine> parts{};
   };
-  Affine suffix(std::size_t digit, int part);
-  int offset(std::size_t digit, int row) const;
-  llvm::Value* offset_of(std::size_t digit, llvm::Value* row);
+  int weight(std::size_t digit, std::size_t to) const {
+    return static_cast<int>(cut_.order.digits[digit].weight / cut_.order.digits[to].weight);
+  }
+  llvm::Value* offset_of(std::size_t from, std::size_t to, llvm::Value* row);
   llvm::Value* choose(llvm::Value* row, const std::vector<int>& values);
 
   Emitter& e_;
@@ -40,7 +41,7 @@ class OrderedRows {
   llvm::Value* row_ = nullptr;         // of part 0
   llvm::Value* hidden_row_ = nullptr;  // the same, for what must not be kept in registers through a loop
   std::vector<int> rows_;              // all that row_ may be, ascending; empty: too many
-  std::vector<Suffix> suffixes_;
+  std::map<std::pair<std::size_t, std::size_t>, Number> numbers_;  // by first and last digit
 };
 
 // Both of it for the parts of all registers, so that the values may be used wherever the maker's may.

@@ -94,6 +94,14 @@ Value Builder::position(Dim dim, Value tile) {
   return op.results[0];
 }
 
+Value Builder::position_digits(Dim dim, Value tile, std::size_t from, std::size_t to) {
+  Op& op = append(OpCode::position, {tile}, {Type::tile(DType::i32, {dim})});
+  op.axis = dim.axis;
+  op.index = static_cast<int>(from);
+  op.number = static_cast<double>(to);
+  return op.results[0];
+}
+
 Value Builder::tile_at(Axis axis, int number, std::span<const Value> firsts) {
   std::vector<Value> operands(firsts.begin(), firsts.end());
   operands.push_back(constant(0));

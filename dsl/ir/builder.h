@@ -36,6 +36,8 @@ class Builder {
   Value length(Axis axis);
   Value scalar(int param, DType dtype);
   Value position(Dim dim, Value tile = {});  // tile: the handle, for looped axes
+  // Digits `from` to `to` of the tokens of an order's tile, as a number.
+  Value position_digits(Dim dim, Value tile, std::size_t from, std::size_t to);
   // The tile whose digits start at `firsts`, in order `number` of `axis`; and which of its places are tokens.
   Value tile_at(Axis axis, int number, std::span<const Value> firsts);
   Value exists(Dim dim, Value tile, Value end = {});

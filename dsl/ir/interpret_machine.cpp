@@ -123,11 +123,14 @@ Tile Machine::places(const Op& op) {
   if (op.operands.size() > 1) end = std::min<std::int64_t>(end, integer(op, 1));
   const Type& type = graph_.type(op.results[0]);
   Tile tile(type.dtype, type.dims);
-  for (int i = 0; i < type.extent(op.axis); ++i) {
-    const bool wanted = op.code == OpCode::exists;
-    tile.data<std::int32_t>()[i] = wanted ? at.cut->exists(at.firsts, at.row + i, end)
-                                          : static_cast<std::int32_t>(at.cut->order.token(at.firsts, at.row + i));
-  }
+  const bool tokens = op.index < 0;
+  const std::size_t from = tokens ? 0 : static_cast<std::size_t>(op.index),
+                    to = tokens ? at.firsts.size() - 1 : static_cast<std::size_t>(op.number);
+  ensure(at.cut->order.is_number(from, to), "digits of a token order that are no number");
+  for (int i = 0; i < type.extent(op.axis); ++i)
+    tile.data<std::int32_t>()[i] =
+        op.code == OpCode::exists ? at.cut->exists(at.firsts, at.row + i, end)
+                                  : static_cast<std::int32_t>(at.cut->order.value(from, to, at.firsts, at.row + i));
   return tile;
 }
 

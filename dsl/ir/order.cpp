@@ -49,16 +49,26 @@ int Order::rows_between(std::size_t i) const {
   return rows;
 }
 
-std::int64_t Order::offset(int row) const {
-  std::int64_t tokens = 0;
-  for (std::size_t i = 0; i < digits.size(); ++i) tokens += digits[i].weight * place(i, row);
-  return tokens;
+bool Order::is_number(std::size_t from, std::size_t to) const {
+  for (std::size_t i = from; i < to; ++i)
+    if (digits[i].weight % digits[to].weight != 0) return false;
+  return from <= to && to < digits.size();
+}
+
+std::int64_t Order::offset(std::size_t from, std::size_t to, int row) const {
+  std::int64_t sum = 0;
+  for (std::size_t i = from; i <= to; ++i) sum += digits[i].weight / digits[to].weight * place(i, row);
+  return sum;
+}
+
+std::int64_t Order::value(std::size_t from, std::size_t to, std::span<const int> firsts, int row) const {
+  std::int64_t sum = offset(from, to, row);
+  for (std::size_t i = from; i <= to; ++i) sum += digits[i].weight / digits[to].weight * firsts[i];
+  return sum;
 }
 
 std::int64_t Order::token(std::span<const int> firsts, int row) const {
-  std::int64_t tokens = offset(row);
-  for (std::size_t i = 0; i < digits.size(); ++i) tokens += digits[i].weight * firsts[i];
-  return tokens;
+  return value(0, digits.size() - 1, firsts, row);
 }
 
 // From the last digit on: `suffix` tokens lie before this one among those that agree in the digits before.

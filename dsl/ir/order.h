@@ -48,7 +48,10 @@ struct Order {
   int place(std::size_t i, int row) const {
     return i == 0 ? row / rows_between(0) : row / rows_between(i) % digits[i].tile;
   }
-  std::int64_t offset(int row) const;  // tokens from row 0 to `row`
+  // Digits from `from` to `to` as a number: what the last of them counts. Their weights must divide each other.
+  bool is_number(std::size_t from, std::size_t to) const;
+  std::int64_t offset(std::size_t from, std::size_t to, int row) const;  // from row 0 to `row`
+  std::int64_t value(std::size_t from, std::size_t to, std::span<const int> firsts, int row) const;
 
   // Of the row of a tile whose digits start at `firsts`.
   std::int64_t token(std::span<const int> firsts, int row) const;

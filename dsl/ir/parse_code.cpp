@@ -128,6 +128,11 @@ void CodeParser::head(Op& op) {
     case OpCode::scalar: op.index = param(); return;
     case OpCode::position:
       op.axis = axis();
+      if (in_.accept("digits")) {
+        op.index = in_.integer();
+        in_.expect("to");
+        op.number = in_.integer();
+      }
       if (in_.accept("(")) coordinates(op);
       return;
     case OpCode::exists:

@@ -106,8 +106,10 @@ class CodePrinter {
     switch (op.code) {
       case OpCode::constant: return fmt::format("constant {}", op.number);
       case OpCode::scalar: return fmt::format("scalar {}", param(op));
-      case OpCode::position:
-        return fmt::format("position {}{}", op.axis.name(), none ? std::string() : "(" + list(op) + ")");
+      case OpCode::position: {
+        const std::string digits = op.index < 0 ? "" : fmt::format(" digits {} to {}", op.index, op.number);
+        return fmt::format("position {}{}{}", op.axis.name(), digits, none ? std::string() : "(" + list(op) + ")");
+      }
       case OpCode::exists: return fmt::format("exists {}({})", op.axis.name(), list(op));
       case OpCode::tile_at: return fmt::format("tile_at {} @{}({})", op.axis.name(), op.index, list(op));
       case OpCode::allowed:

@@ -97,6 +97,37 @@ Kernel like(const Kernel& kernel) {
   return out;
 }
 
+Value inline_scalar_op(const Function& function, const Op& op, std::span<const Value> operands, int first_param,
+                       Builder& into) {
+  const Type& type = function.graph.type(op.results.at(0));
+  const OpKind kind = info(op.code).kind;
+  Value result;
+  if (op.code == OpCode::constant) {
+    result = into.constant(op.number, type);
+  } else if (op.code == OpCode::scalar) {
+    result = into.scalar(op.index + first_param, type.dtype);
+  } else if (op.code == OpCode::gather) {
+    result = into.gather(op.index + first_param, type.dtype, operands);
+  } else if (op.code == OpCode::cast) {
+    result = into.cast(operands[0], type.dtype);
+  } else if (op.code == OpCode::select) {
+    result = into.select(operands[0], operands[1], operands[2]);
+  } else if (op.code == OpCode::fma) {
+    result = into.fma(operands[0], operands[1], operands[2]);
+  } else if (kind == OpKind::unary) {
+    result = into.unary(op.code, operands[0]);
+  } else if (kind == OpKind::binary || kind == OpKind::compare) {
+    result = into.binary(op.code, operands[0], operands[1]);
+  } else {
+    throw InternalError(
+        fmt::format("function '{}' has a '{}', which is no scalar op", function.name, info(op.code).name),
+        print(function));
+  }
+  std::string& name = into.graph().values[result.id].name;
+  if (name.empty() && !into.constant_of(result)) name = function.graph.name_of(op.results[0]);
+  return result;
+}
+
 std::vector<Value> inline_results(const Function& function, std::span<const Value> args, int first_param,
                                   Builder& into) {
   const Block& entry = function.graph.entry;
@@ -111,32 +142,7 @@ std::vector<Value> inline_results(const Function& function, std::span<const Valu
     std::vector<Value> operands;
     for (Value v : op.operands) operands.push_back(map[v.id]);
     if (op.code == OpCode::yield) return operands;
-    OpKind kind = info(op.code).kind;
-    Value result;
-    if (op.code == OpCode::constant) {
-      result = into.constant(op.number, function.graph.type(op.results[0]));
-    } else if (op.code == OpCode::scalar) {
-      result = into.scalar(op.index + first_param, function.graph.type(op.results[0]).dtype);
-    } else if (op.code == OpCode::gather) {
-      result = into.gather(op.index + first_param, function.graph.type(op.results[0]).dtype, operands);
-    } else if (op.code == OpCode::cast) {
-      result = into.cast(operands.at(0), function.graph.type(op.results[0]).dtype);
-    } else if (op.code == OpCode::select) {
-      result = into.select(operands.at(0), operands.at(1), operands.at(2));
-    } else if (op.code == OpCode::fma) {
-      result = into.fma(operands.at(0), operands.at(1), operands.at(2));
-    } else if (kind == OpKind::unary) {
-      result = into.unary(op.code, operands.at(0));
-    } else if (kind == OpKind::binary || kind == OpKind::compare) {
-      result = into.binary(op.code, operands.at(0), operands.at(1));
-    } else {
-      throw InternalError(
-          fmt::format("function '{}' has a '{}', which is no scalar op", function.name, info(op.code).name),
-          print(function));
-    }
-    map[op.results.at(0).id] = result;
-    std::string& name = into.graph().values[result.id].name;
-    if (name.empty() && !into.constant_of(result)) name = function.graph.name_of(op.results[0]);
+    map[op.results.at(0).id] = inline_scalar_op(function, op, operands, first_param, into);
   }
   throw InternalError(fmt::format("function '{}' does not yield", function.name), print(function));
 }

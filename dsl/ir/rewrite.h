@@ -53,6 +53,9 @@ Kernel like(const Kernel& kernel);
 // `first_param` added to its parameter indices. Returns what it yields; values keep the names they have in it.
 std::vector<Value> inline_results(const Function& function, std::span<const Value> args, int first_param,
                                   Builder& into);
+// One op of a function's body, which gives a value; `operands` are its own, emitted.
+Value inline_scalar_op(const Function& function, const Op& op, std::span<const Value> operands, int first_param,
+                       Builder& into);
 Value inline_function(const Function& function, std::span<const Value> args, int first_param,
                       Builder& into);  // of one result
 

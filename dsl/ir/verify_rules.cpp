@@ -121,6 +121,8 @@ std::string handle_rule(const Surroundings& in, const Op& op) {
   const Type& handle = in.operand(op, 0);
   if (handle.kind != TypeKind::index || !handle.has(op.axis))
     return fmt::format("takes a tile of {}, not {}", op.axis ? op.axis.name() : "no axis", to_string(handle));
+  if (op.code == OpCode::position && op.index >= 0 && (in.stage == Stage::traced || op.number < op.index))
+    return fmt::format("takes digits {} to {}", op.index, op.number);
   return scalar_i32_rule(in, op, 1, op.operands.size(), "the end");
 }
 

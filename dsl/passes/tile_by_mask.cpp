@@ -115,9 +115,11 @@ class Tiler {
   std::vector<Value> tiles(const Op& op, const Schedule& schedule, bool full, std::vector<Value> carried, Value bound,
                            Builder& b);
   Place tile(const Op& op, const Schedule& schedule, bool full, const Chosen& runs, Value i, Builder& b);
+  Value applied(const Op& op, Builder& b);
   Value allowed(const Op& op, Builder& b);
   const ir::Function& predicate(const Op& allowed) const;
   Value position(Axis axis, const Place& place, Builder& b);
+  PositionTile positions_at(Axis axis, Builder& b);
   Place place(Axis axis, Builder& b);
   ir::Dim dim(Axis axis) const { return {axis, extents_.tile(axis)}; }
   Value grid_index(const char* name, Builder& b);
@@ -201,6 +203,12 @@ Value Tiler::position(Axis axis, const Place& place, Builder& b) {
   return named(b, tokens_of(dim(axis), place, b), extents_.is_grid(axis) ? "query" : "key");
 }
 
+PositionTile Tiler::positions_at(Axis axis, Builder& b) {
+  Place at = place(axis, b);
+  const Value tokens = position(axis, at, b);
+  return {dim(axis), std::move(at), tokens};
+}
+
 Value Tiler::grid_index(const char* name, Builder& b) {
   const Axis axis = Axis::named(name);
   return extents_.is_grid(axis) ? b.program_id(axis) : b.constant(0);
@@ -218,20 +226,26 @@ bool Tiler::rewrite(const Op& op, Builder& b) {
       return true;
     case OpCode::position: rewriter_.map(op.results[0], position(op.axis, place(op.axis, b), b)); return true;
     case OpCode::allowed: rewriter_.map(op.results[0], allowed(op, b)); return true;
-    case OpCode::apply: {
-      const Axis query = ir::query_axis(traced_), key = traced_.type(op.operands.at(0)).dims.at(0).axis;
-      const Value q = query ? position(query, place(query, b), b) : b.constant(0);
-      std::vector<Value> args = positions(query, key, q, position(key, place(key, b), b), b);
-      for (std::size_t i = 1; i < op.operands.size(); ++i) args.push_back(rewriter_[op.operands[i]]);
-      const int f = op.index;
-      rewriter_.map(op.results[0], ir::inline_function(traced_.functions.at(f), args, first_param_.at(f), b));
-      return true;
-    }
+    case OpCode::apply: rewriter_.map(op.results[0], applied(op, b)); return true;
     case OpCode::load:
     case OpCode::store: access(op, b); return true;
     case OpCode::over: over(op, b); return true;
     default: return false;
   }
+}
+
+Value Tiler::applied(const Op& op, Builder& b) {
+  const Axis query = ir::query_axis(traced_), key = traced_.type(op.operands.at(0)).dims.at(0).axis;
+  std::array<PositionTile, 2> sides;
+  if (query)
+    sides[0] = positions_at(query, b);
+  else
+    sides[0].tokens = b.constant(0);
+  sides[1] = positions_at(key, b);
+  std::vector<Value> args = positions(query, key, sides[0].tokens, sides[1].tokens, b);
+  for (std::size_t i = 1; i < op.operands.size(); ++i) args.push_back(rewriter_[op.operands[i]]);
+  const int f = op.index;
+  return inline_at_tiles(out_.kernel, traced_.functions.at(f), args, first_param_.at(f), sides, b);
 }
 
 void Tiler::access(const Op& op, Builder& b) {
@@ -261,13 +275,15 @@ Value Tiler::allowed(const Op& op, Builder& b) {
     out_.within.emplace(within.id, key);
     return b.broadcast(within, type.dims);
   }
-  const Value k = position(key, in->place, b);
+  const PositionTile k = positions_at(key, b);
   within = tokens_within(out_.kernel, dim(key), in->place, in->bound, b);
   out_.within.emplace(within.id, key);
   Value all = within;
   if (op.index >= 0) {
-    const std::vector<Value> args = positions(query, key, position(query, place(query, b), b), k, b);
-    all = b.binary(OpCode::logical_and, ir::inline_function(predicate(op), args, first_param_.at(op.index), b), within);
+    const std::array<PositionTile, 2> sides{positions_at(query, b), k};
+    const std::vector<Value> args = positions(query, key, sides[0].tokens, k.tokens, b);
+    const Value asked = inline_at_tiles(out_.kernel, predicate(op), args, first_param_.at(op.index), sides, b);
+    all = b.binary(OpCode::logical_and, asked, within);
   }
   return b.type(all).dims.size() == type.dims.size() ? all : b.broadcast(all, type.dims);
 }
@@ -359,8 +375,9 @@ Place Tiler::tile(const Op& op, const Schedule& s, bool full, const Chosen& runs
     at = runs.tile(i, b);
   }
   if (number >= 0) {
-    const Place place = tile_of_order(out_.kernel, number, at, b);
-    return {named(b, place.at, "tile"), number};
+    Place place = tile_of_order(out_.kernel, number, at, b);
+    named(b, place.at, "tile");
+    return place;
   }
   const Value tile = named(b, at[0], "tile");
   return {named(b, b.mul(tile, extents_.tile(op.axis)), "start")};

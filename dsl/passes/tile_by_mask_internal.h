@@ -2,6 +2,8 @@
 // edges.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -43,6 +45,7 @@ ir::Value named(ir::Builder& b, ir::Value v, const char* name);
 struct Place {
   ir::Value at;
   int order = -1;
+  std::vector<ir::Value> firsts{};  // of an order: first value of each digit
 };
 
 // What tiles of token orders are reckoned with.
@@ -57,6 +60,16 @@ ir::Value tokens_of(ir::Dim dim, const Place& place, ir::Builder& b);  // i32[ax
 ir::Value tokens_within(const ir::Kernel& tiled, ir::Dim dim, const Place& place, ir::Value end, ir::Builder& b);
 // i1[axis]: which are no padding; no value where tiles of the order have none.
 ir::Value tokens_unpadded(const ir::Kernel& tiled, ir::Dim dim, const Place& place, ir::Builder& b);
+
+// Emits a scalar function of positions at tiles of queries and keys: ir::inline_function, but in terms of digits where
+// an axis is cut in a token order.
+struct PositionTile {
+  ir::Dim dim;
+  Place place;
+  ir::Value tokens;
+};
+ir::Value inline_at_tiles(const ir::Kernel& tiled, const ir::Function& function, std::span<const ir::Value> args,
+                          int first_param, const std::array<PositionTile, 2>& sides, ir::Builder& into);
 
 // One loop made from an `over`: its tiles lie at `place`; unless `inside`, one may reach past `bound`.
 struct TileLoop {

@@ -39,7 +39,8 @@ Place tile_of_order(const ir::Kernel& tiled, int order, std::span<const Value> t
   const ir::AxisOrder& cut = tiled.orders.at(static_cast<std::size_t>(order));
   std::vector<Value> firsts;
   for (std::size_t i = 0; i < tile.size(); ++i) firsts.push_back(first_value(cut.order.digits[i], tile[i], b));
-  return {b.tile_at(cut.axis, order, firsts), order};
+  const Value at = b.tile_at(cut.axis, order, firsts);
+  return {at, order, std::move(firsts)};
 }
 
 Place program_tile(const ir::Kernel& tiled, Axis grid_axis, Builder& b) {
@@ -48,8 +49,9 @@ Place program_tile(const ir::Kernel& tiled, Axis grid_axis, Builder& b) {
     const Value program = b.program_id(grid_axis);
     const ir::AxisOrder* cut = tiled.grid_order(i);
     if (!cut) return {named(b, b.mul(program, tiled.grid_tiles[i].extent), "first")};
-    const Place place = tile_of_order(tiled, tiled.grid_orders[i], tile_digits(cut->order, program, b), b);
-    return {named(b, place.at, "rows"), place.order};
+    Place place = tile_of_order(tiled, tiled.grid_orders[i], tile_digits(cut->order, program, b), b);
+    named(b, place.at, "rows");
+    return place;
   }
   throw InternalError(grid_axis.name() + " is no grid axis");
 }
