@@ -5,6 +5,9 @@
 namespace tessera::backend {
 
 OrderedMap ordered_map(const ir::Order& order, std::size_t unlisted_axes) {
+  constexpr int kMostValues = 256;  // of a box along an axis; tiles have fewer rows
+  for (const ir::OrderDigit& digit : order.digits)
+    ensure(digit.tile <= kMostValues, "a box of a tensor map has at most 256 elements along an axis");
   OrderedMap map;
   for (std::size_t i = order.digits.size(); i-- > 0;) (order.digits[i].tile > 1 ? map.boxes : map.others).push_back(i);
   const std::size_t single = map.others.size() + unlisted_axes;

@@ -5,7 +5,7 @@ tessera_test(lang_errors errors SOURCES ${lang_error_tests} DEPENDS tessera_lang
 file(GLOB error_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/errors/*_test.cpp)
 list(REMOVE_ITEM error_tests ${lang_error_tests})
 if(error_tests)
-  tessera_test(errors errors SOURCES ${error_tests} DEPENDS tessera_bench)
+  tessera_test(errors errors SOURCES ${error_tests} DEPENDS tessera_bench tessera_test_predicates)
 endif()
 
 # Machines that refuse, each in a process of its own: refusals_test(SUITE DRIVER ASSEMBLER).

@@ -100,16 +100,9 @@ class PlaceMemory {
   }
 
   void check_copy(const AxisOrder& cut, const Op& load) const {
-    constexpr int kMostValues = 256, kMostDigits = 3;
-    int several = 0;
-    for (const OrderDigit& digit : cut.order.digits) {
-      several += digit.tile > 1;
-      if (digit.tile > kMostValues)
-        throw UserError(
-            load.loc,
-            "tiles in order " + to_string(cut.order) + " have " + std::to_string(digit.tile) + " values of one digit",
-            "a copy takes at most " + std::to_string(kMostValues));
-    }
+    constexpr int kMostDigits = 3;
+    const auto several = std::count_if(cut.order.digits.begin(), cut.order.digits.end(),
+                                       [](const OrderDigit& digit) { return digit.tile > 1; });
     if (several > kMostDigits)
       throw UserError(
           load.loc,

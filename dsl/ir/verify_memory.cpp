@@ -29,7 +29,9 @@ std::string coordinate_rule(const Surroundings& in, const Op& op, const Param& p
       const Type& at = in.operand(op, i);
       const Axis axis = param.axes[i - from];
       if (is_index(at) || (at.kind == TypeKind::index && at.has(axis))) continue;
-      return fmt::format("a coordinate is {}, must be i32 or a tile of {}", to_string(at), axis.name());
+      return at.kind == TypeKind::index
+                 ? fmt::format("a coordinate is {}, must be a tile of {}", to_string(at), axis.name())
+                 : fmt::format("a coordinate is {}, must be i32", to_string(at));
     }
     return {};
   }

@@ -12,6 +12,13 @@ TEST_CASE("an artifact survives the cache") {
                              .threads = 384,
                              .shared_bytes = 163912,
                              .slots = {{.kind = SlotKind::tensor_map, .param = 1, .columns = 64, .rows = 128},
+                                       {.kind = SlotKind::tensor_map,
+                                        .param = 1,
+                                        .columns = 64,
+                                        .rows = 49,
+                                        .digits = {{112, 7, 4}, {1, 7, 4}},
+                                        .complete = true},
+                                       {.kind = SlotKind::multiple, .param = 1, .dim = 2, .digits = {{1, 64, 3}}},
                                        {.kind = SlotKind::stride, .param = 3, .dim = 2},
                                        {.kind = SlotKind::length, .axis = ir::Axis::named("Key")}},
                              .grid = {{ir::Axis::named("Query"), 128}, {ir::Axis::named("Head"), 1}}};

@@ -12,6 +12,7 @@
 #include "dsl/mask/order_plans.h"
 #include "library/attention_case.h"
 #include "library/order_cases.h"
+#include "library/order_programs.h"
 
 namespace tessera::test {
 
@@ -70,6 +71,34 @@ TEST_CASE("every order assembles without spills") {
       CAPTURE(depth);
       const Tensors tensors(c);
       CHECK(assembles_clean(placed(c, tensors).planned->tiled));
+    }
+}
+
+// Tiles in registers alone: loaded, stored and asked for their places by layout.
+TEST_CASE("a program without products computes the same placed as tiled, in every pair of orders") {
+  const Mask mask = [](Position q, Position k) { return abs(q - k) <= 50; };
+  const auto allowed = [](std::int64_t q, std::int64_t k) { return std::abs(q - k) <= 50; };
+  const std::vector<mask::Order> orders = {mask::Order::identity(64),
+                                           {{{3, 32}, {1, 1}}},
+                                           {{{16, 4}, {1, 8}}},
+                                           {{{14, 7, 4}, {1, 7, 4}}},
+                                           {{{40, 2}, {8, 4, 1}, {1, 8}}}};
+  TestTensor x(DType::f32, {333}), w(DType::f32, {333}), y(DType::f32, {333});
+  x.fill_normal(1), w.fill_normal(2);
+  for (const mask::Order& queries : orders)
+    for (const mask::Order& keys : orders) {
+      CAPTURE(to_string(queries));
+      CAPTURE(to_string(keys));
+      library::TracedProgram program = library::plannable(programs::weigh.trace(mask), {});
+      program.plan_maker = programs::lists(queries, keys, allowed);
+      library::PlanInput input;
+      input.shapes = {.query_length = 333, .key_length = 333};
+      const auto planned = library::make_planned(program, input);
+      std::vector<ir::Argument> arguments{x.view(), w.view(), y.view()};
+      for (std::size_t i = 3; i < planned->sources.size(); ++i)
+        arguments.push_back(library::host_view(planned->sources[i].table));
+      CHECK(placed_difference(planned->tiled, arguments) <= 1e-5);
+      CHECK(assembles_clean(planned->tiled));
     }
 }
 
