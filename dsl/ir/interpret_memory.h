@@ -23,9 +23,9 @@ struct Place {
   const std::vector<Axis>* axes;
   std::vector<std::int64_t> outer;
   std::vector<std::int64_t> starts;
-  std::vector<OrderedTile> ordered{};
   Axis bounded{};
   std::int64_t bound = 0;
+  std::vector<OrderedTile> ordered{};
 };
 
 Tile load(const Place& place, const std::vector<Dim>& dims);  // what lies outside is 0

@@ -223,8 +223,8 @@ void Warpgroup::copy(const Op& op) {
     for (Dim& dim : copied.dims)
       if (place.ordered[i].cut && dim.axis == (*place.axes)[i]) dim.extent = place.ordered[i].cut->order.tile();
   Tile tile = load(place, ring.type.dims);
-  expect_none(op, shared_.fill(agent_, to.object, to.ticket, std::move(tile), shared_bytes(copied),
-                               reference(op, 1).object, machine_.integer(op, 2)));
+  expect_none(op, shared_.fill(agent_, to.object, to.ticket, std::move(tile), reference(op, 1).object,
+                               machine_.integer(op, 2), shared_bytes(copied)));
 }
 
 bool Warpgroup::wait(const Op& op) {

@@ -119,8 +119,8 @@ std::string SharedMemory::may_fill(const Agent& agent, const Ring& ring, std::in
   return {};
 }
 
-std::string SharedMemory::fill(const Agent& agent, int object, std::int32_t ticket, Tile tile, std::int64_t bytes,
-                               int barrier_object, std::int32_t barrier_ticket) {
+std::string SharedMemory::fill(const Agent& agent, int object, std::int32_t ticket, Tile tile, int barrier_object,
+                               std::int32_t barrier_ticket, std::optional<std::int64_t> bytes) {
   Ring& ring = rings_[static_cast<std::size_t>(object)];
   Barrier& barrier = barriers_[static_cast<std::size_t>(barrier_object)];
   if (std::string reason = may_fill(agent, ring, ticket); !reason.empty()) return reason;
@@ -129,7 +129,7 @@ std::string SharedMemory::fill(const Agent& agent, int object, std::int32_t tick
   Ring::Slot& slot = ring.slots[s];
   slot = {std::move(tile), ticket, barrier_object, barrier_ticket, slot.copies + 1, {}};
   Barrier::Slot& phase = barrier.slots[barrier.slot_of(barrier_ticket)];
-  phase.delivered += bytes;
+  phase.delivered += bytes.value_or(shared_bytes(ring.type));
   phase.gathered.raise(ring.first_component + s, slot.copies);
   return complete(barrier, barrier_ticket);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -86,9 +87,10 @@ class SharedMemory {
   std::string arrive(Agent& agent, int barrier, std::int32_t ticket, std::int64_t bytes);
   // Sets `passed` if phase (that of `ticket`, `back` uses of the slot earlier) is complete.
   std::string wait(Agent& agent, int barrier, std::int32_t ticket, int back, bool& passed);
-  // A copy of `tile` into the use `ticket` of a ring, which completes `bytes` on a barrier.
-  std::string fill(const Agent& agent, int ring, std::int32_t ticket, Tile tile, std::int64_t bytes, int barrier,
-                   std::int32_t barrier_ticket);
+  // A copy of `tile` into the use `ticket` of a ring, which completes its bytes on a barrier: `bytes` where only part
+  // of the tile is copied.
+  std::string fill(const Agent& agent, int ring, std::int32_t ticket, Tile tile, int barrier,
+                   std::int32_t barrier_ticket, std::optional<std::int64_t> bytes = {});
 
   std::string may_read(const Agent& agent, int ring, std::int32_t ticket) const;
   void begin_read(const Agent& agent, int ring, std::int32_t ticket);  // by a product

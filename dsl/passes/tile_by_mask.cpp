@@ -18,61 +18,6 @@ using ir::Value;
 
 namespace {
 
-// Runs of tiles, walked as one by a number from 0 on.
-class Chosen {
- public:
-  Value lay_out(const std::vector<Run>& runs, Builder& b) {  // returns how many tiles they are
-    Value end = b.constant(0);
-    for (const Run& run : runs) {
-      Part part;
-      Value size;
-      for (std::size_t i = 0; i < run.from.size(); ++i) {
-        part.sizes.push_back(b.sub(run.to[i], run.from[i]));
-        size = i == 0 ? part.sizes[0] : b.mul(size, part.sizes[i]);
-      }
-      part.from = run.from;
-      if (run.from.size() == 1)
-        part.from[0] = b.sub(run.from[0], end);
-      else
-        part.begin = end;
-      end = named(b, b.add(end, size), "tiles");
-      part.end = end;
-      parts_.push_back(std::move(part));
-    }
-    return end;
-  }
-
-  bool empty() const { return parts_.empty(); }
-
-  std::vector<Value> tile(Value i, Builder& b) const {
-    const auto choose = [&](auto&& of) {
-      Value chosen = of(parts_.back());
-      for (std::size_t p = parts_.size() - 1; p-- > 0;)
-        chosen = b.select(b.binary(OpCode::lt, i, parts_[p].end), of(parts_[p]), chosen);
-      return chosen;
-    };
-    const std::size_t digits = parts_[0].from.size();
-    std::vector<Value> at(digits);
-    Value rest = digits == 1 ? i : b.sub(i, choose([](const Part& p) { return p.begin; }));
-    for (std::size_t d = digits; d-- > 1;) {
-      const Value size = choose([d](const Part& p) { return p.sizes[d]; });
-      at[d] = b.binary(OpCode::mod, rest, size);
-      rest = b.binary(OpCode::div, rest, size);
-    }
-    at[0] = rest;
-    for (std::size_t d = 0; d < digits; ++d) at[d] = b.add(at[d], choose([d](const Part& p) { return p.from[d]; }));
-    return at;
-  }
-
- private:
-  // Tiles [begin, end) of those that are walked. Of one digit, `from` is less where the part begins.
-  struct Part {
-    Value begin, end;
-    std::vector<Value> from, sizes;
-  };
-  std::vector<Part> parts_;
-};
-
 class Tiler {
  public:
   Tiler(const ir::Kernel& traced, const mask::Pass* pass, const Tiling& tiling, const std::vector<Axis>& split)
@@ -114,7 +59,7 @@ class Tiler {
   std::vector<Schedule> schedules(const Op& op, Value bound, Builder& b);
   std::vector<Value> tiles(const Op& op, const Schedule& schedule, bool full, std::vector<Value> carried, Value bound,
                            Builder& b);
-  Place tile(const Op& op, const Schedule& schedule, bool full, const Chosen& runs, Value i, Builder& b);
+  Place tile(const Op& op, const Schedule& schedule, bool full, const WalkedRuns& runs, Value i, Builder& b);
   Value applied(const Op& op, Builder& b);
   Value allowed(const Op& op, Builder& b);
   const ir::Function& predicate(const Op& allowed) const;
@@ -339,20 +284,20 @@ std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std:
   const std::vector<Run>& runs = full ? s.full : s.partial;
   if (runs.empty() && s.ids < 0) return carried;
   Value lo = b.constant(0), hi;
-  Chosen chosen;
+  WalkedRuns walked;
   if (s.ids >= 0) {
     hi = full ? s.fulls : s.partials;
   } else if (runs.size() == 1 && runs[0].from.size() == 1) {
     lo = runs[0].from[0], hi = runs[0].to[0];
   } else {
-    hi = chosen.lay_out(runs, b);
+    hi = walked.lay_out(runs, b);
   }
   const ir::Block& region = op.regions[0];
   std::vector<std::string> names;
   for (std::size_t i = 1; i < region.args.size(); ++i) names.push_back(traced_.name_of(region.args[i]));
   b.set_loc(op.loc);
   return b.loop(lo, hi, carried, names, [&](Builder& inner, std::span<const Value> args) {
-    const Place place = tile(op, s, full, chosen, args[0], inner);
+    const Place place = tile(op, s, full, walked, args[0], inner);
     out_.loops.push_back({args[0], op.axis, place, bound, full});
     inside_.push_back({op.axis, place, bound, full});
     for (std::size_t i = 1; i < region.args.size(); ++i) rewriter_.map(region.args[i], args[i]);
@@ -364,7 +309,7 @@ std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std:
 }
 
 // The i-th tile that a loop takes.
-Place Tiler::tile(const Op& op, const Schedule& s, bool full, const Chosen& runs, Value i, Builder& b) {
+Place Tiler::tile(const Op& op, const Schedule& s, bool full, const WalkedRuns& runs, Value i, Builder& b) {
   const int number = op.index < 0 ? -1 : key_orders_.at(source_);
   std::vector<Value> at{i};
   if (s.ids >= 0) {

@@ -98,6 +98,22 @@ struct Schedule {
   ir::Value first_partial{}, partials{}, first_full{}, fulls{};
 };
 
+// Runs walked as one, tile by tile, by a number from 0 on: one after the other, in each the last digit fastest.
+class WalkedRuns {
+ public:
+  ir::Value lay_out(const std::vector<Run>& runs, ir::Builder& b);  // returns how many tiles they are
+  bool empty() const { return parts_.empty(); }
+  std::vector<ir::Value> tile(ir::Value number, ir::Builder& b) const;  // along each digit
+
+ private:
+  // Tiles [begin, end) of those that are walked. Of one digit, `from` is less where the part begins.
+  struct Part {
+    ir::Value begin, end;
+    std::vector<ir::Value> from, sizes;
+  };
+  std::vector<Part> parts_;
+};
+
 // Emits the scalar arithmetic that finds the tiles of this program's query tile.
 struct ScheduleRequest {
   ir::Axis query, key;

@@ -3,6 +3,7 @@
 namespace tessera::passes::detail {
 
 using ir::Builder;
+using ir::OpCode;
 using ir::Value;
 
 namespace {
@@ -98,6 +99,43 @@ Value named(Builder& b, Value v, const char* name) {
   std::string& own = b.graph().values[v.id].name;
   if (own.empty() && !b.constant_of(v)) own = name;
   return v;
+}
+
+Value WalkedRuns::lay_out(const std::vector<Run>& runs, Builder& b) {
+  Value end = b.constant(0);
+  for (const Run& run : runs) {
+    Part part{end, {}, run.from, {}};
+    Value size;
+    for (std::size_t i = 0; i < run.from.size(); ++i) {
+      part.sizes.push_back(b.sub(run.to[i], run.from[i]));
+      size = i == 0 ? part.sizes[0] : b.mul(size, part.sizes[i]);
+    }
+    if (run.from.size() == 1) part.from[0] = b.sub(run.from[0], end);
+    end = named(b, b.add(end, size), "tiles");
+    part.end = end;
+    parts_.push_back(std::move(part));
+  }
+  return end;
+}
+
+std::vector<Value> WalkedRuns::tile(Value number, Builder& b) const {
+  const auto choose = [&](auto&& of) {
+    Value chosen = of(parts_.back());
+    for (std::size_t p = parts_.size() - 1; p-- > 0;)
+      chosen = b.select(b.binary(OpCode::lt, number, parts_[p].end), of(parts_[p]), chosen);
+    return chosen;
+  };
+  const std::size_t digits = parts_[0].from.size();
+  std::vector<Value> at(digits);
+  Value rest = digits == 1 ? number : b.sub(number, choose([](const Part& p) { return p.begin; }));
+  for (std::size_t d = digits; d-- > 1;) {
+    const Value size = choose([d](const Part& p) { return p.sizes[d]; });
+    at[d] = b.binary(OpCode::mod, rest, size);
+    rest = b.binary(OpCode::div, rest, size);
+  }
+  at[0] = rest;
+  for (std::size_t d = 0; d < digits; ++d) at[d] = b.add(at[d], choose([d](const Part& p) { return p.from[d]; }));
+  return at;
 }
 
 Schedule schedule(const mask::Source& source, const ScheduleRequest& request, Builder& into) {

@@ -2,11 +2,11 @@
 // sampled rows; and two probes on all rows: COUNT, and values that name their key.
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <limits>
+#include <deque>
 
 #include "gpu/device_case.h"
 #include "library/order_cases.h"
+#include "library/order_programs.h"
 
 using namespace tessera;
 using namespace tessera::test;
@@ -64,6 +64,23 @@ void check_identity(const OrderCase& order, std::size_t layout) {
   CHECK(t.o.guards_intact());
 }
 
+// Each tensor has a copy on the device, which comes back when the call has ended.
+class OnDevice {
+ public:
+  View operator()(TestTensor& tensor) {
+    copies_.emplace_back(tensor, &tensor);
+    return copies_.back().first.view();
+  }
+  void finish() {
+    test_device().synchronize();
+    for (auto& [copy, tensor] : copies_) copy.download(*tensor);
+    copies_.clear();
+  }
+
+ private:
+  std::deque<std::pair<DeviceTensor, TestTensor*>> copies_;
+};
+
 }  // namespace
 
 TEST_CASE("every order against fp64: head dims, dtypes and layouts in turn") {
@@ -120,4 +137,9 @@ TEST_CASE("calls of other lengths make plans of their own") {
     CHECK(max_difference(t.o.values(), exact.o) <= allowed.o);
     CHECK(max_difference(t.lse.values(), exact.lse) <= allowed.lse);
   }
+}
+
+TEST_CASE("tiles in registers, in every pair of orders") {
+  OnDevice on;
+  programs::check_weigh(on);
 }

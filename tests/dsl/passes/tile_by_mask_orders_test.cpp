@@ -1,4 +1,6 @@
 // Attention in token orders, tiled and run: what fp64 attention is, whatever the orders of queries and keys.
+#include <regex>
+
 #include <doctest/doctest.h>
 
 #include <tessera/dsl/ir/verify.h>
@@ -200,4 +202,67 @@ TEST_CASE("the text of a kernel in token orders") {
         "%rows = tile_at Query @0(", "%tile.1 = tile_at Key @1(", "load k(%tile.1, 0) : f32[Key:16, Depth:16]",
         "position Key(%tile) : i32[Key:16]", "store o(%rows, 0)", "store lse(%rows)"})
     CHECK_MESSAGE(text.find(line) != std::string::npos, std::string(line));
+}
+
+// What masks ask of positions in their own order is asked of digits: no tile of quotients or remainders is computed.
+TEST_CASE("positions are followed as sums of digits") {
+  const auto text_of = [](const mask::Pointwise& m, const Order& order, Lengths lengths) {
+    const mask::Plan plan = plan_of(order, {listed(order, order, lengths, pairs_of(m, lengths))});
+    const std::string text =
+        ir::print(passes::simplify(passes::tile_by_mask(passes::simplify(forward(m)), &plan, whole(8, 8))));
+    return text.substr(text.find(" = loop "));
+  };
+  const auto quotients = [](const std::string& text) {
+    int found = 0;
+    for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+      end = std::min(text.find('\n', at), text.size());
+      const std::string line = text.substr(at, end - at);
+      found += (line.find(" = div ") != std::string::npos || line.find(" = mod ") != std::string::npos) &&
+               line.find(" : i32[") != std::string::npos;
+    }
+    return found;
+  };
+  const std::string grid = text_of(grid_window(16, 3, 4), {{{16, 4}, {1, 8}}}, {128, 128});
+  CHECK(quotients(grid) == 0);
+  CHECK(grid.find("position Key digits 0 to 0(") != std::string::npos);
+  CHECK(grid.find("position Key digits 1 to 1(") != std::string::npos);
+
+  // The classes agree or not for whole tiles: scalars.
+  const std::string residues = text_of(dilated(4, 5), {{{4, 16}, {1, 1}}}, {128, 128});
+  CHECK(quotients(residues) == 0);
+  CHECK(std::regex_search(residues, std::regex(" = eq %[0-9]+, %[0-9]+ : i1\n")));
+
+  const mask::Pointwise parity = predicate("parity", [](Args& a) {
+    return ((a.q / 16 - a.k / 16) % 2 == 0) & (abs(a.q % 16 - a.k % 16) <= number(a.q, 3));
+  });
+  const std::string dilated_grid = text_of(parity, {{{32, 4}, {16, 1}, {1, 8}}}, {256, 256});
+  CHECK(quotients(dilated_grid) == 0);
+  CHECK(std::regex_search(dilated_grid, std::regex(" = eq %[0-9]+, %[0-9]+ : i1\n")));
+
+  // Not in their order: as written.
+  CHECK(quotients(text_of(grid_window(12, 3, 4), {{{16, 4}, {1, 8}}}, {128, 128})) > 0);
+}
+
+TEST_CASE("sums of digits give what positions give, for every kind of quotient") {
+  const std::vector<Order> orders = {{{{3, 16}, {1, 1}}},         {{{16, 4}, {1, 8}}},
+                                     {{{14, 7, 4}, {1, 7, 4}}},   {{{30, 2}, {6, 2, 1}, {1, 4}}},
+                                     {{{20, 3}, {3, 2}, {1, 3}}}, {{{64, 1}, {16, 2}, {4, 4}, {1, 1}}}};
+  const std::vector<mask::Pointwise> masks = {
+      predicate("a", [](Args& a) { return (a.q - a.k) % 3 == 0; }),
+      predicate("b", [](Args& a) { return (a.k - a.q - 5) % 16 < number(a.q, 7); }),
+      predicate("c", [](Args& a) { return (a.q + 3) / 14 >= (a.k - 4) / 14; }),
+      predicate("d", [](Args& a) { return (a.q % 30 / 6 == a.k % 30 / 6) | ((a.q / 30 + a.k) % 6 != 0); }),
+      predicate("e", [](Args& a) { return (2 * a.q + a.k / 4) % 8 != 0; }),
+      predicate("f", [](Args& a) { return 0 - (a.k % 64) / 4 + a.q % 20 / 3 <= number(a.q, 2); }),
+      predicate("g", [](Args& a) { return min(a.q / 16, a.k / 14) % 2 == (a.q % 7 + 7) / 7; })};
+  const Lengths lengths{121, 118};
+  for (const Order& queries : orders)
+    for (const Order& keys : orders) {
+      for (const mask::Pointwise& m : masks) {
+        CAPTURE(to_string(queries));
+        CAPTURE(to_string(keys));
+        CAPTURE(m.function.name);
+        CHECK(is_right(m, request(lengths), plan_of(queries, {listed(queries, keys, lengths, pairs_of(m, lengths))})));
+      }
+    }
 }
