@@ -3,5 +3,5 @@ file(GLOB emit_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/backend/emit/
 set(emit_sources ${PROJECT_SOURCE_DIR}/backend/emit)
 tessera_test(emit_test unit
              SOURCES ${emit_tests} ${emit_sources}/placement.cpp ${emit_sources}/slots.cpp ${emit_sources}/memory_plan.cpp
-                     ${PROJECT_SOURCE_DIR}/backend/target.cpp
+                     ${PROJECT_SOURCE_DIR}/backend/target.cpp ${PROJECT_SOURCE_DIR}/backend/ordered_map.cpp
              DEPENDS tessera_emit tessera_ir)

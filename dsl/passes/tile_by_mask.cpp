@@ -47,6 +47,7 @@ class Tiler {
     Place place;
     Value bound;
     bool full;
+    const mask::Source* source;  // null without a mask
   };
 
   void append_params();
@@ -62,7 +63,7 @@ class Tiler {
   Place tile(const Op& op, const Schedule& schedule, bool full, const WalkedRuns& runs, Value i, Builder& b);
   Value applied(const Op& op, Builder& b);
   Value allowed(const Op& op, Builder& b);
-  const ir::Function& predicate(const Op& allowed) const;
+  const ir::Function& predicate(const Op& allowed, const Inside& in) const;
   Value position(Axis axis, const Place& place, Builder& b);
   PositionTile positions_at(Axis axis, Builder& b);
   Place place(Axis axis, Builder& b);
@@ -80,7 +81,6 @@ class Tiler {
   std::vector<int> first_param_;  // by function
   std::vector<int> list_params_;  // by source: the first of its tables, -1 without a list
   std::vector<int> key_orders_;   // by source: of its keys, -1: identity
-  std::size_t source_ = 0;        // whose tiles are being walked
   std::vector<Inside> inside_;
 };
 
@@ -227,16 +227,15 @@ Value Tiler::allowed(const Op& op, Builder& b) {
   if (op.index >= 0) {
     const std::array<PositionTile, 2> sides{positions_at(query, b), k};
     const std::vector<Value> args = positions(query, key, sides[0].tokens, k.tokens, b);
-    const Value asked = inline_at_tiles(out_.kernel, predicate(op), args, first_param_.at(op.index), sides, b);
+    const Value asked = inline_at_tiles(out_.kernel, predicate(op, *in), args, first_param_.at(op.index), sides, b);
     all = b.binary(OpCode::logical_and, asked, within);
   }
   return b.type(all).dims.size() == type.dims.size() ? all : b.broadcast(all, type.dims);
 }
 
 // What partial tiles of the loop's mask ask: all of it, or the share of the source whose tiles are being walked.
-const ir::Function& Tiler::predicate(const Op& allowed) const {
-  const bool walked = pass_ && source_ < pass_->sources.size();
-  if (walked && pass_->sources[source_].part) return *pass_->sources[source_].part;
+const ir::Function& Tiler::predicate(const Op& allowed, const Inside& in) const {
+  if (in.source && in.source->part) return *in.source->part;
   return traced_.functions.at(static_cast<std::size_t>(allowed.index));
 }
 
@@ -246,10 +245,10 @@ void Tiler::over(const Op& op, Builder& b) {
   std::vector<Value> carried;
   for (std::size_t i = bounded; i < op.operands.size(); ++i) carried.push_back(rewriter_[op.operands[i]]);
   const std::vector<Schedule> all = schedules(op, bound, b);
-  for (source_ = 0; source_ < all.size(); ++source_) {
-    if (op.index >= 0) extents_.set_tile(op.axis, extents_.rows(op.axis, pass_->sources[source_].keys));
-    carried = tiles(op, all[source_], false, std::move(carried), bound, b);
-    carried = tiles(op, all[source_], true, std::move(carried), bound, b);
+  for (const Schedule& s : all) {
+    if (s.source) extents_.set_tile(op.axis, extents_.rows(op.axis, s.source->keys));
+    carried = tiles(op, s, false, std::move(carried), bound, b);
+    carried = tiles(op, s, true, std::move(carried), bound, b);
   }
   for (std::size_t i = 0; i < op.results.size(); ++i) rewriter_.map(op.results[i], carried[i]);
 }
@@ -269,11 +268,13 @@ std::vector<Schedule> Tiler::schedules(const Op& op, Value bound, Builder& b) {
   const Axis query = mask_queries(traced_, op.loc);
   const Value head = grid_index("Head", b), batch = grid_index("Batch", b);
   std::vector<Schedule> all;
-  for (std::size_t i = 0; i < pass_->sources.size(); ++i)
-    all.push_back(schedule(
-        pass_->sources[i],
-        {query, op.axis, pass_->queries, first_param_.at(op.index), list_params_[i], end, bool(bound), head, batch},
-        b));
+  for (std::size_t i = 0; i < pass_->sources.size(); ++i) {
+    const ScheduleRequest request{query,       op.axis, pass_->queries, first_param_.at(op.index), list_params_[i], end,
+                                  bool(bound), head,    batch};
+    all.push_back(schedule(pass_->sources[i], request, b));
+    all.back().source = &pass_->sources[i];
+    all.back().order = key_orders_.at(i);
+  }
   return all;
 }
 
@@ -299,7 +300,7 @@ std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std:
   return b.loop(lo, hi, carried, names, [&](Builder& inner, std::span<const Value> args) {
     const Place place = tile(op, s, full, walked, args[0], inner);
     out_.loops.push_back({args[0], op.axis, place, bound, full});
-    inside_.push_back({op.axis, place, bound, full});
+    inside_.push_back({op.axis, place, bound, full, s.source});
     for (std::size_t i = 1; i < region.args.size(); ++i) rewriter_.map(region.args[i], args[i]);
     rewriter_.map(region.args[0], place.at);
     rewriter_.block(region, inner);
@@ -310,17 +311,16 @@ std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std:
 
 // The i-th tile that a loop takes.
 Place Tiler::tile(const Op& op, const Schedule& s, bool full, const WalkedRuns& runs, Value i, Builder& b) {
-  const int number = op.index < 0 ? -1 : key_orders_.at(source_);
   std::vector<Value> at{i};
   if (s.ids >= 0) {
     const Value entry = b.add(full ? s.first_full : s.first_partial, i);
     at = {b.gather(s.ids, DType::i32, {&entry, 1})};
-    if (number >= 0) at = tile_digits(pass_->sources[source_].keys, at[0], b);
+    if (s.order >= 0) at = tile_digits(s.source->keys, at[0], b);
   } else if (!runs.empty()) {
     at = runs.tile(i, b);
   }
-  if (number >= 0) {
-    Place place = tile_of_order(out_.kernel, number, at, b);
+  if (s.order >= 0) {
+    Place place = tile_of_order(out_.kernel, s.order, at, b);
     named(b, place.at, "tile");
     return place;
   }

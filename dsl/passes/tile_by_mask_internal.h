@@ -96,6 +96,8 @@ struct Schedule {
   std::vector<Run> partial{}, full{};  // runs; or, for a list:
   int ids = -1;                        // parameter of the tile ids
   ir::Value first_partial{}, partials{}, first_full{}, fulls{};
+  const mask::Source* source = nullptr;  // whose tiles they are; null: all there are
+  int order = -1;                        // of its keys, in the kernel's list
 };
 
 // Runs walked as one, tile by tile, by a number from 0 on: one after the other, in each the last digit fastest.
