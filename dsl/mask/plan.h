@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,6 +17,8 @@
 #include <tessera/dsl/ir/ir.h>
 
 namespace tessera::mask {
+
+struct Pointwise;
 
 using ir::Order;  // ir/order.h: how tiles are cut out of the tokens of an axis
 using ir::OrderDigit;
@@ -57,8 +59,8 @@ struct Source {
   Order keys;
   std::variant<Spans, TileList> schedule;
   Counts counts;
-  std::optional<ir::Function> part{};  // of the predicate, where another source visits pairs of this one's tiles too:
-                                       // what partial tiles ask instead of it. Reads the predicate's parameters
+  std::shared_ptr<const Pointwise> part{};  // of the predicate, with all its parameters: what partial tiles ask instead
+                                            // of it. Parts of a plan are disjoint; null: all of the predicate
 };
 struct Pass {
   Order queries;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <tessera/dsl/mask/pointwise.h>
 #include <tessera/dsl/passes/tile_by_mask_internal.h>
 
 namespace tessera::passes {
@@ -235,7 +236,7 @@ Value Tiler::allowed(const Op& op, Builder& b) {
 
 // What partial tiles of the loop's mask ask: all of it, or the share of the source whose tiles are being walked.
 const ir::Function& Tiler::predicate(const Op& allowed, const Inside& in) const {
-  if (in.source && in.source->part) return *in.source->part;
+  if (in.source && in.source->part) return in.source->part->function;
   return traced_.functions.at(static_cast<std::size_t>(allowed.index));
 }
 

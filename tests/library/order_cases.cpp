@@ -104,8 +104,8 @@ void fixed(Case& c) {
         queries, local, lengths, [](std::int64_t q, std::int64_t k) { return q / 64 == k / 64 && k % 64 < 56; });
     mask::Source second =
         testing::listed(queries, last, lengths, [](std::int64_t, std::int64_t k) { return k % 64 >= 56; });
-    first.part = block.predicate().function;
-    second.part = columns.predicate().function;
+    first.part = std::make_shared<const mask::Pointwise>(block.predicate());
+    second.part = std::make_shared<const mask::Pointwise>(columns.predicate());
     return testing::plan_of(queries, {first, second});
   });
 }

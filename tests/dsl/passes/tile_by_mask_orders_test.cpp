@@ -163,9 +163,10 @@ TEST_CASE("several sources in orders of their own share one softmax") {
   const auto block = [](std::int64_t q, std::int64_t k) { return q / 16 == k / 16 && k % 16 < 12; };
   const Order queries = Order::identity(32), local = Order::identity(16), last{{{16, 4}, {1, 4}}};
   mask::Source first = listed(queries, local, lengths, block), second = listed(queries, last, lengths, columns);
-  first.part =
-      predicate("block", [](Args& a) { return (a.q / 16 == a.k / 16) & (a.k % 16 < number(a.q, 12)); }).function;
-  second.part = predicate("columns", [](Args& a) { return a.k % 16 >= number(a.q, 12); }).function;
+  first.part = std::make_shared<const mask::Pointwise>(
+      predicate("block", [](Args& a) { return (a.q / 16 == a.k / 16) & (a.k % 16 < number(a.q, 12)); }));
+  second.part = std::make_shared<const mask::Pointwise>(
+      predicate("columns", [](Args& a) { return a.k % 16 >= number(a.q, 12); }));
   CHECK(is_right(m, request(lengths), plan_of(queries, {first, second})));
   CHECK(is_right(m, request(lengths),
                  plan_of({{{4, 32}, {1, 1}}}, {listed({{{4, 32}, {1, 1}}}, last, lengths, pairs_of(m, lengths))})));
