@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <tessera/backend/warpgroup.h>
 #include <tessera/dsl/ir/arguments.h>
 #include <tessera/dsl/ir/rewrite.h>
 
@@ -48,6 +49,7 @@ class Collector {
       case OpCode::store: return tensor(op.index);
       case OpCode::gather: return gathered(op.index);
       case OpCode::copy: return copied(op);
+      case OpCode::send: return sent(op.index);
       case OpCode::programs: persistent_ = true; return;
       default: return;
     }
@@ -91,6 +93,11 @@ class Collector {
     add(of_param_[op.index], {.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = rows});
     if (op.axis) add(of_param_[op.index], {.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = 1});
     groups(op.index);
+  }
+
+  void sent(int p) {
+    add(of_param_[p], {.kind = SlotKind::tensor_map, .param = p, .columns = 64, .rows = kWarpRows});
+    groups(p);
   }
 
   const Kernel& kernel_;

@@ -116,6 +116,7 @@ class CodePrinter {
       case OpCode::gather: return fmt::format("gather {}({})", param(op), list(op));
       case OpCode::copy:
         return fmt::format("copy {}({} ; {} ; {})", param(op), list(op, 0, 1), list(op, 1, 3), coordinates(op, 3));
+      case OpCode::send: return fmt::format("send {}({} ; {})", param(op), list(op, 0, 1), coordinates(op, 1));
       case OpCode::expect: return fmt::format("expect {} {}", op.number, list(op));
       case OpCode::wait: return fmt::format("wait {}{}", op.index > 0 ? fmt::format("{} ", op.index) : "", list(op));
       case OpCode::mma_wait: return fmt::format("mma_wait {}{}", op.index, none ? "" : " " + list(op));

@@ -98,13 +98,19 @@ std::string expected(const Kernel& kernel, const Op& op) {
     case OpCode::turn_pass:
       return "(op 'turn_wait' in consumer 0: waits for its turn while it has it|deadlock:(\n[^\n]*){2}\n  consumer 1 "
              "waits for its turn\n  consumer 2 waits for its turn)";
+    case OpCode::write:
+      return "op 'send' in consumer 0: sends rows from 0 on of %o_out, which this warpgroup has not written as one "
+             "tile";
+    case OpCode::send_wait:
+      return "(op 'write' in consumer 0: writes rows from 0 on of slot 0 of %o_out while a send may still read them|"
+             "consumer 0 ends with a send in flight: the block's memory may be another's before it was read)";
     default: return "an op that orders nothing";
   }
 }
 
-constexpr OpCode kOrdering[] = {OpCode::wait,     OpCode::arrive,    OpCode::expect,
-                                OpCode::copy,     OpCode::mma_fence, OpCode::mma_commit,
-                                OpCode::mma_wait, OpCode::turn_wait, OpCode::turn_pass};
+constexpr OpCode kOrdering[] = {OpCode::wait,      OpCode::arrive,     OpCode::expect,   OpCode::copy,
+                                OpCode::mma_fence, OpCode::mma_commit, OpCode::mma_wait, OpCode::turn_wait,
+                                OpCode::turn_pass, OpCode::write,      OpCode::send_wait};
 
 struct Variant {
   test::AttentionShape shape;
@@ -159,6 +165,8 @@ TEST_CASE("every op that orders accesses is missed where it is missing") {
       CHECK(count(kernel, code) == variant.products);
     for (OpCode code : {OpCode::turn_wait, OpCode::turn_pass}) CHECK(count(kernel, code) == variant.turns);
     CHECK(count(kernel, OpCode::copy) == 5);  // Q, and of both loops K and V
+    CHECK(count(kernel, OpCode::write) == 1);
+    CHECK(count(kernel, OpCode::send_wait) == 2);
     std::string unnoticed;
     for (OpCode code : kOrdering)
       for (int which = 0; which < count(kernel, code); ++which) {
