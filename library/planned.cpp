@@ -80,7 +80,8 @@ std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Pl
   }
   for (mask::TileList* list : lists_of(plan)) {
     const bool has_classes = !list->class_of.empty();
-    sources.push_back({Kind::captured, passes::kListTables[0], as_table(std::move(list->rows), 3)});
+    sources.push_back(
+        {Kind::captured, passes::kListTables[0], as_table(std::move(list->rows), mask::TileList::kFields)});
     sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(list->tiles), 1)});
     if (has_classes)
       sources.push_back({Kind::captured, passes::kListTables[2],
@@ -106,7 +107,7 @@ void check_sources(const ir::Kernel& tiled, const std::vector<ParameterSource>& 
 // With key lengths that only the device knows, any tile may turn out to reach past a sequence's end.
 void make_all_partial(mask::Plan& plan) {
   for (mask::TileList* list : lists_of(plan)) {
-    for (std::size_t row = 0; row + 2 < list->rows.size(); row += 3) {
+    for (std::size_t row = 0; row < list->rows.size(); row += mask::TileList::kFields) {
       list->rows[row + 1] += list->rows[row + 2];
       list->rows[row + 2] = 0;
     }

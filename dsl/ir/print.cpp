@@ -187,7 +187,8 @@ std::string param_line(const Param& p, const std::string& name, int indent) {
   std::string text = fmt::format("{:{}}param {}: ", "", indent, name);
   switch (p.kind) {
     case ParamKind::scalar: return text + fmt::format("scalar {}\n", name_of(p.dtype));
-    case ParamKind::table: return text + fmt::format("table {} rank {}\n", name_of(p.dtype), p.rank);
+    case ParamKind::table:
+      return text + fmt::format("table {} rank {}{}\n", name_of(p.dtype), p.rank, p.indices ? " indices" : "");
     case ParamKind::input: text += "in "; break;
     case ParamKind::output: text += "out "; break;
   }

@@ -46,10 +46,13 @@ struct Spans {
 };
 
 // CSR over (class, query tile), for the lengths it was made for; the kernel takes the arrays as tables.
-// Row r = class * query_tiles + query_tile reads
-//   rows[r] = {first entry, partial count, full count}; tiles[first ...] = partial ids, then full ids, each ascending.
+// Row r = class * query_tiles + place reads
+//   rows[r] = {first entry, partial count, full count, query tile}
+//   tiles[first entry ...] = partial ids, then full ids, each ascending.
+// Places are the order in which query tiles are taken: where they differ in work, those with most of it come first.
 struct TileList {
-  std::vector<std::int32_t> rows;  // 3 a row
+  static constexpr std::size_t kFields = 4;
+  std::vector<std::int32_t> rows;  // kFields a row
   std::vector<std::int32_t> tiles;
   std::vector<std::int32_t> class_of;  // [batch * heads + head]; empty when there is one class
 };

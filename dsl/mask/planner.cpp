@@ -159,8 +159,8 @@ Classes classes_of(const Pointwise& predicate, const PlanRequest& r) {
   return classes;
 }
 
-// The list and its counts.
-std::pair<TileList, Counts> make_list(const Pointwise& predicate, const PlanRequest& r) {
+// The list, its counts, and the order that fits it.
+std::tuple<TileList, Counts, ir::WorkOrder> make_list(const Pointwise& predicate, const PlanRequest& r) {
   const Classes classes = classes_of(predicate, r);
   std::vector<Int> weight(classes.members.size(), 0);
   for (std::int32_t c : classes.of) ++weight[static_cast<std::size_t>(c)];
@@ -176,16 +176,17 @@ std::pair<TileList, Counts> make_list(const Pointwise& predicate, const PlanRequ
     BoxAnalysis analysis(e, root, {grid.query_length, grid.key_length});
     const std::size_t rows = list.rows.size();
     append_rows(analysis, grid, list);
-    for (std::size_t i = rows; i < list.rows.size(); i += 3) {
+    for (std::size_t i = rows; i < list.rows.size(); i += TileList::kFields) {
       counts.partial += weight[c] * list.rows[i + 1];
       counts.full += weight[c] * list.rows[i + 2];
-      if (2 * static_cast<Int>(i - rows) / 3 >= grid.query_tiles())
+      if (2 * Int{list.rows[i + 3]} >= grid.query_tiles())
         counts.later += weight[c] * (list.rows[i + 1] + list.rows[i + 2]);
     }
+    longest_first(list, rows);
   }
   counts.visited = counts.partial + counts.full;
   if (classes.members.size() > 1) list.class_of = classes.of;
-  return {std::move(list), counts};
+  return {std::move(list), counts, work_order_of_list(r.key_length)};
 }
 
 }  // namespace
@@ -224,7 +225,7 @@ Plan make_plan(const Pointwise& predicate, const PlanRequest& request) {
     plan.reason = "a list was asked for";
   }
   if (TileList* list = std::get_if<TileList>(&source.schedule))
-    std::tie(*list, source.counts) = make_list(predicate, request);
+    std::tie(*list, source.counts, pass.order) = make_list(predicate, request);
   pass.sources.push_back(std::move(source));
   plan.passes.push_back(std::move(pass));
   return plan;

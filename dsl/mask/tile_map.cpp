@@ -64,21 +64,23 @@ class Descent {
 void append_rows(BoxAnalysis& analysis, const TileGrid& grid, TileList& list) {
   const std::vector<Patch> patches = Descent(analysis, grid).run();
   const std::size_t base = list.rows.size(), count = static_cast<std::size_t>(grid.query_tiles());
-  list.rows.resize(base + 3 * count);
-  std::int32_t* rows = list.rows.data() + base;
+  list.rows.resize(base + TileList::kFields * count);
+  const auto row = [&](std::size_t r) { return list.rows.data() + base + TileList::kFields * r; };
   for (const Patch& p : patches)
-    for (std::int32_t r = p.top; r <= p.bottom; ++r) rows[3 * r + (p.full ? 2 : 1)] += p.last - p.first + 1;
+    for (std::int32_t r = p.top; r <= p.bottom; ++r)
+      row(static_cast<std::size_t>(r))[p.full ? 2 : 1] += p.last - p.first + 1;
   std::size_t at = list.tiles.size();
   for (std::size_t r = 0; r < count; ++r) {
-    rows[3 * r] = static_cast<std::int32_t>(at);
-    at += static_cast<std::size_t>(rows[3 * r + 1]) + static_cast<std::size_t>(rows[3 * r + 2]);
+    row(r)[0] = static_cast<std::int32_t>(at);
+    row(r)[3] = static_cast<std::int32_t>(r);
+    at += static_cast<std::size_t>(row(r)[1]) + static_cast<std::size_t>(row(r)[2]);
     if (at > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
       throw UserError({}, "the mask visits more than 2147483647 key tiles",
                       "use larger tiles, or a mask with a closed form");
   }
   list.tiles.resize(at);
   std::vector<std::int32_t> partial_at(count), full_at(count);
-  for (std::size_t r = 0; r < count; ++r) partial_at[r] = rows[3 * r], full_at[r] = rows[3 * r] + rows[3 * r + 1];
+  for (std::size_t r = 0; r < count; ++r) partial_at[r] = row(r)[0], full_at[r] = row(r)[0] + row(r)[1];
   for (const Patch& p : patches)
     for (std::int32_t r = p.top; r <= p.bottom; ++r)
       for (std::int32_t t = p.first; t <= p.last; ++t) list.tiles[(p.full ? full_at : partial_at)[r]++] = t;

@@ -14,4 +14,10 @@ namespace tessera::mask {
 // `counts`: of a typical call.
 ir::WorkOrder work_order(const Counts& counts);
 
+// A list brings its own order along the query tiles: rows from `first` on, those of one class, are sorted by their work
+// if they differ in it. Programs are taken in the order of the rows, in sections while those fit the L2 cache: rows of
+// a list may lead anywhere.
+void longest_first(TileList& list, std::size_t first);
+ir::WorkOrder work_order_of_list(std::int64_t key_length);
+
 }  // namespace tessera::mask

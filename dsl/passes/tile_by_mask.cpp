@@ -60,6 +60,8 @@ class Tiler {
   Value allowed(const Op& op, Builder& b);
   Value position(Axis axis, Value start, Builder& b);
   Value start(Axis axis, Builder& b);
+  Value grid_tile(Axis axis, Builder& b);
+  ListRow row_of(std::size_t source, Builder& b);
   Value grid_index(const char* name, Builder& b);
   const Inside* inside(Axis axis) const;
   std::vector<Value> positions(Axis query, Axis key, Value q, Value k, Builder& b);
@@ -96,8 +98,12 @@ void Tiler::append_params() {
     const auto* list = std::get_if<mask::TileList>(&source.schedule);
     list_params_.push_back(list ? static_cast<int>(out_.kernel.params.size()) : -1);
     for (int i = 0; list && i < (list->class_of.empty() ? 2 : 3); ++i)
-      append_param(
-          {.name = kListTables[i], .kind = ir::ParamKind::table, .dtype = DType::i32, .axes = {}, .rank = ranks[i]});
+      append_param({.name = kListTables[i],
+                    .kind = ir::ParamKind::table,
+                    .dtype = DType::i32,
+                    .axes = {},
+                    .rank = ranks[i],
+                    .indices = true});
   }
 }
 
@@ -109,7 +115,21 @@ const Tiler::Inside* Tiler::inside(Axis axis) const {
 // First token of the tile along `axis` that the code being emitted works on.
 Value Tiler::start(Axis axis, Builder& b) {
   if (const Inside* in = inside(axis)) return in->start;
-  return extents_.is_grid(axis) ? named(b, b.mul(b.program_id(axis), extents_.tile(axis)), "first") : b.constant(0);
+  return extents_.is_grid(axis) ? named(b, b.mul(grid_tile(axis, b), extents_.tile(axis)), "first") : b.constant(0);
+}
+
+// Of the tiles along a grid axis, the one that this program computes: a list says which query tile has its place.
+Value Tiler::grid_tile(Axis axis, Builder& b) {
+  for (std::size_t i = 0; pass_ && i < pass_->sources.size(); ++i)
+    if (list_params_[i] >= 0 && axis == ir::query_axis(traced_))
+      return named(b, row_of(i, b).field(3, b), "query_tile");
+  return b.program_id(axis);
+}
+
+ListRow Tiler::row_of(std::size_t source, Builder& b) {
+  const Axis query = ir::query_axis(traced_);
+  return list_row(std::get<mask::TileList>(pass_->sources[source].schedule), list_params_[source], query,
+                  extents_.tile(query), grid_index("Head", b), grid_index("Batch", b), b);
 }
 
 Value Tiler::position(Axis axis, Value start, Builder& b) {
@@ -211,10 +231,11 @@ std::vector<Schedule> Tiler::schedules(const Op& op, Value bound, Builder& b) {
   const Value head = grid_index("Head", b), batch = grid_index("Batch", b);
   std::vector<Schedule> all;
   for (std::size_t i = 0; i < pass_->sources.size(); ++i)
-    all.push_back(schedule(pass_->sources[i],
-                           {query, op.axis, extents_.tile(query), tile, first_param_.at(op.index), list_params_[i], end,
-                            bool(bound), head, batch},
-                           b));
+    all.push_back(
+        schedule(pass_->sources[i],
+                 {query, op.axis, extents_.tile(query), tile, first_param_.at(op.index),
+                  list_params_[i] >= 0 ? row_of(i, b) : ListRow{}, start(query, b), end, bool(bound), head, batch},
+                 b));
   return all;
 }
 

@@ -60,12 +60,23 @@ struct Schedule {
   ir::Value first_partial{}, partials{}, first_full{}, fulls{};
 };
 
+// The row of a list that a program works on.
+struct ListRow {
+  int params = -1;  // the first of the list's kListTables
+  ir::Value row{};
+
+  ir::Value field(int column, ir::Builder& into) const;  // as mask::TileList has them
+};
+ListRow list_row(const mask::TileList& list, int params, ir::Axis query, int query_tile, ir::Value head,
+                 ir::Value batch, ir::Builder& into);
+
 // Emits the scalar arithmetic that finds the tiles of this program's query tile.
 struct ScheduleRequest {
   ir::Axis query, key;
   int query_tile, key_tile;
   int function_params;  // first kernel parameter of the mask's own
-  int list_params;      // first of the source's own kListTables; -1: it has none
+  ListRow row;          // of the source's list
+  ir::Value first;      // the first query of the program's tile
   ir::Value bound;      // number of keys
   bool has_bound;       // the program gave it
   ir::Value head, batch;

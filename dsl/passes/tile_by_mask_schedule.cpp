@@ -10,9 +10,8 @@ namespace {
 Schedule by_spans(const mask::Spans& spans, const ScheduleRequest& r, Builder& into) {
   ensure(spans.bounded == r.has_bound, "a plan for programs with key lengths has spans that end at them");
   const Value queries = into.length(r.query);
-  const Value first = named(into, into.mul(into.program_id(r.query), r.query_tile), "first");
-  const Value last = named(into, into.add(into.min(into.add(first, r.query_tile), queries), -1), "last");
-  const Value args[] = {first, last, r.head, r.batch, queries, into.length(r.key), r.bound};
+  const Value last = named(into, into.add(into.min(into.add(r.first, r.query_tile), queries), -1), "last");
+  const Value args[] = {r.first, last, r.head, r.batch, queries, into.length(r.key), r.bound};
   const std::vector<Value> at = ir::inline_results(spans.bounds, args, r.function_params, into);
   Schedule s;
   for (int i = 0; i < spans.count; ++i) {
@@ -24,28 +23,33 @@ Schedule by_spans(const mask::Spans& spans, const ScheduleRequest& r, Builder& i
   return s;
 }
 
-Schedule by_list(const mask::TileList& list, const ScheduleRequest& r, Builder& into) {
-  const int rows = r.list_params, ids = rows + 1, classes = rows + 2;
-  Value row = into.program_id(r.query);
-  if (!list.class_of.empty()) {
-    const Value at[] = {r.batch, r.head};
-    const Value tiles = into.div(into.add(into.length(r.query), r.query_tile - 1), r.query_tile);
-    row = into.add(into.mul(into.gather(classes, DType::i32, at), tiles), row);
-  }
-  const auto field = [&](int column) {
-    const Value at[] = {row, into.constant(column)};
-    return into.gather(rows, DType::i32, at);
-  };
+Schedule by_list(const ListRow& row, Builder& into) {
   Schedule s;
-  s.ids = ids;
-  s.first_partial = named(into, field(0), "entry");
-  s.partials = named(into, field(1), "partials");
-  s.fulls = named(into, field(2), "fulls");
+  s.ids = row.params + 1;
+  s.first_partial = named(into, row.field(0, into), "entry");
+  s.partials = named(into, row.field(1, into), "partials");
+  s.fulls = named(into, row.field(2, into), "fulls");
   s.first_full = into.add(s.first_partial, s.partials);
   return s;
 }
 
 }  // namespace
+
+ListRow list_row(const mask::TileList& list, int params, ir::Axis query, int query_tile, Value head, Value batch,
+                 Builder& into) {
+  Value row = into.program_id(query);
+  if (!list.class_of.empty()) {
+    const Value at[] = {batch, head};
+    const Value tiles = into.div(into.add(into.length(query), query_tile - 1), query_tile);
+    row = into.add(into.mul(into.gather(params + 2, DType::i32, at), tiles), row);
+  }
+  return {params, row};
+}
+
+Value ListRow::field(int column, Builder& into) const {
+  const Value at[] = {row, into.constant(column)};
+  return into.gather(params, DType::i32, at);
+}
 
 Value named(Builder& b, Value v, const char* name) {
   std::string& own = b.graph().values[v.id].name;
@@ -55,7 +59,7 @@ Value named(Builder& b, Value v, const char* name) {
 
 Schedule schedule(const mask::Source& source, const ScheduleRequest& request, Builder& into) {
   if (const auto* spans = std::get_if<mask::Spans>(&source.schedule)) return by_spans(*spans, request, into);
-  return by_list(std::get<mask::TileList>(source.schedule), request, into);
+  return by_list(request.row, into);
 }
 
 // Every tile up to the bound: in one loop whose tiles may pass it, or the whole tiles apart.

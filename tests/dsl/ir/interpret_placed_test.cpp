@@ -221,7 +221,7 @@ TEST_CASE("rows of a slot belong to who writes them, and to a send until it has 
   using namespace tessera::ir::interp;
   SharedMemory shared(2);
   const Agent one{0, "one"}, two{1, "two"};
-  const Axis rows("Query"), columns("Value");
+  const Axis rows = Axis::named("Query"), columns = Axis::named("Value");
   const Type ring{.kind = TypeKind::shared, .dtype = DType::bf16, .dims = {{rows, 128}, {columns, 64}}};
   const Type half{.kind = TypeKind::view, .dtype = DType::bf16, .dims = {{rows, 64}, {columns, 64}}};
   const int o = shared.add_ring("%o", ring);

@@ -103,11 +103,12 @@ TileMap visited(const mask::Plan& plan, const mask::Pointwise& mask, const mask:
       const auto& list = std::get<mask::TileList>(source.schedule);
       const std::int64_t of =
           list.class_of.empty() ? 0 : list.class_of[static_cast<std::size_t>(batch * r.heads + head)];
-      const std::int32_t* row = &list.rows[static_cast<std::size_t>(3 * (of * map.query_tiles + q))];
+      const std::int32_t* row =
+          &list.rows[mask::TileList::kFields * static_cast<std::size_t>(of * map.query_tiles + q)];
       for (std::int32_t i = 0; i < row[1] + row[2]; ++i) {
         const std::int32_t* tile = &list.tiles[static_cast<std::size_t>(row[0] + i)];
         if (i != 0 && i != row[1] && tile[-1] >= tile[0]) ++map.faults;
-        put(map, q, *tile, i < row[1] ? kPartial : kFull);
+        put(map, row[3], *tile, i < row[1] ? kPartial : kFull);
       }
     }
   }

@@ -131,7 +131,8 @@ inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask
   }
   const auto* list = plan ? std::get_if<mask::TileList>(&plan->passes[0].sources[0].schedule) : nullptr;
   if (list) {
-    arguments.push_back(table(list->rows.data(), {static_cast<std::int64_t>(list->rows.size()) / 3, 3}));
+    constexpr std::int64_t fields = mask::TileList::kFields;
+    arguments.push_back(table(list->rows.data(), {static_cast<std::int64_t>(list->rows.size()) / fields, fields}));
     arguments.push_back(table(list->tiles.data(), {static_cast<std::int64_t>(list->tiles.size())}));
     if (!list->class_of.empty()) arguments.push_back(table(list->class_of.data(), {request.batch, request.heads}));
   }
