@@ -3,10 +3,6 @@
 // Where neighbouring registers hold neighbouring elements, an access has two forms, and a uniform branch on the call's
 // pointers and strides picks: instructions of up to 16 bytes, or one an element.
 #include <algorithm>
-#include <map>
-#include <optional>
-
-#include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <tessera/backend/emit/elements.h>
 #include <tessera/backend/emit/global_tile.h>
@@ -179,73 +175,6 @@ void emit_store(Emitter& e, const Op& op) {
   e.b.SetInsertPoint(end);
 }
 
-namespace {
-
-// Positions of a tile along one axis, as indices of a table: what its registers differ by.
-struct Span {
-  Value* base = nullptr;
-  int least = 0, most = 0;
-};
-
-std::optional<Span> span_of(const Bound& index) {
-  if (index.affine.size() < 8) return std::nullopt;  // not worth a second way
-  Span span{index.affine[0].base, index.affine[0].offset, index.affine[0].offset};
-  for (const Affine& a : index.affine) {
-    if (a.base != span.base) return std::nullopt;
-    span.least = std::min(span.least, a.offset);
-    span.most = std::max(span.most, a.offset);
-  }
-  return span;
-}
-
-Value* read_element(Emitter& e, const Op& op, DType dtype, Value* address) {
-  Value* v = read(e, op.index, memory_type(e, dtype), address, bytes_of(dtype));
-  return dtype == DType::i1 ? e.b.CreateICmpNE(v, e.b.getInt8(0)) : v;
-}
-
-// Reads of a table at token positions: where all of a warp's are in range, from one address by constant offsets, with
-// nothing to clamp. `clamped` makes the values the other way.
-template <class Clamped>
-Values read_span(Emitter& e, const Op& op, const Span& span, Value* pointer, Value* extent, const Clamped& clamped) {
-  auto& b = e.b;
-  const Type& type = e.type(op.results[0]);
-  const Bound& index = e[op.operands[0]];
-  Value* first = b.CreateAdd(span.base, e.i32(span.least));
-  Value* inside =
-      b.CreateAnd(b.CreateICmpSGE(first, e.i32(0)), b.CreateICmpSLT(b.CreateAdd(span.base, e.i32(span.most)), extent));
-  Value* all = e.intrinsic(llvm::Intrinsic::nvvm_vote_all_sync, {e.i32(-1), inside});
-  llvm::BasicBlock *straight = e.block("straight"), *otherwise = e.block("clamped"), *end = e.block("gathered");
-  b.CreateCondBr(all, straight, otherwise);
-  b.SetInsertPoint(straight);
-  const int bytes = bytes_of(type.dtype);
-  Value* from =
-      b.CreateGEP(b.getInt8Ty(), pointer, b.CreateMul(b.CreateSExt(first, b.getInt64Ty()), b.getInt64(bytes)));
-  std::map<int, Value*> at;  // by offset: registers along other axes share elements
-  Values near, far = {};
-  for (int r = 0; r < registers_of(type); ++r) {
-    const int offset = index.affine[static_cast<std::size_t>(e.registers(type, e.type(op.operands[0]))[r])].offset;
-    Value*& v = at[offset];
-    if (!v)
-      v = read_element(e, op, type.dtype, b.CreateGEP(b.getInt8Ty(), from, b.getInt64((offset - span.least) * bytes)));
-    near.push_back(v);
-  }
-  b.CreateBr(end);
-  b.SetInsertPoint(otherwise);
-  for (int r = 0; r < registers_of(type); ++r) far.push_back(clamped(r));
-  llvm::BasicBlock* last = b.GetInsertBlock();
-  b.CreateBr(end);
-  b.SetInsertPoint(end);
-  for (std::size_t r = 0; r < near.size(); ++r) {
-    llvm::PHINode* phi = b.CreatePHI(near[r]->getType(), 2);
-    phi->addIncoming(near[r], straight);
-    phi->addIncoming(far[r], last);
-    near[r] = phi;
-  }
-  return near;
-}
-
-}  // namespace
-
 // Every index is clamped into range, so every address is inside; tables are contiguous, tensors have strides. One
 // without elements is taken to be a single zero.
 void emit_gather(Emitter& e, const Op& op) {
@@ -281,15 +210,12 @@ void emit_gather(Emitter& e, const Op& op) {
     }
     return e.b.CreateGEP(e.b.getInt8Ty(), pointer, e.b.CreateMul(offset, e.b.getInt64(bytes_of(type.dtype))));
   };
-  const auto clamped = [&](int r) { return read_element(e, op, type.dtype, address(r)); };
-  const std::optional<Span> span = table && dims == 1 && !type.is_scalar() ? span_of(e[op.operands[0]]) : std::nullopt;
-  if (!span) {
-    Bound elements = make_raw(e, type, clamped);
-    elements.position = param.indices && type.is_scalar();
-    return e.bind(op.results[0], std::move(elements));
-  }
-  const Values elements = read_span(e, op, *span, pointer, extents[0], clamped);
-  e.bind(op.results[0], make_raw(e, type, [&](int r) { return elements[static_cast<std::size_t>(r)]; }));
+  Bound result = make_raw(e, type, [&](int r) -> Value* {
+    Value* v = read(e, op.index, memory_type(e, type.dtype), address(r), bytes_of(type.dtype));
+    return type.dtype == DType::i1 ? e.b.CreateICmpNE(v, e.b.getInt8(0)) : v;
+  });
+  result.position = param.indices && type.is_scalar();
+  e.bind(op.results[0], std::move(result));
 }
 
 }  // namespace tessera::backend

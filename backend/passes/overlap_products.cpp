@@ -178,8 +178,9 @@ class OverlapProducts {
   bool leads_on(const Link& a, const Link& b) const {
     const std::vector<Value> init(b.loop->operands.begin() + 2, b.loop->operands.end());
     const auto type = [&](const Op* op) { return from_.type(op->results[0]); };
-    return init == a.loop->results && a.chain.accumulator == b.chain.accumulator &&
-           a.chain.slot->operands[0] == b.chain.slot->operands[0] &&
+    const auto read_elsewhere = [&](Value v) { return uses(from_.entry, v) != 1; };
+    return init == a.loop->results && std::none_of(init.begin(), init.end(), read_elsewhere) &&
+           a.chain.accumulator == b.chain.accumulator && a.chain.slot->operands[0] == b.chain.slot->operands[0] &&
            a.chain.slot_wait->operands[0] == b.chain.slot_wait->operands[0] &&
            type(a.chain.operand) == type(b.chain.operand) && type(a.chain.product) == type(b.chain.product) &&
            a.chain.product->axis == b.chain.product->axis;
@@ -244,8 +245,8 @@ class OverlapProducts {
 
   // One iteration up to the last product's operand, with `before` issued beside its first product and waited for where
   // the accumulator's factor is known: what then may be long, the operand's elementwise work, has the registers of a
-  // product in flight no longer in its way. Where tables were read for each element, they are in the way already at the
-  // predicate, and `before` is waited for there.
+  // product in flight no longer in its way. Where tables are read for each element, those are the first to need room,
+  // and `before` is waited for there.
   Pending first_stage(const Chain& chain, const Block& body, const Pending* before, Builder& b) {
     Value product, sum = rewriter_[body.args[chain.accumulator + 1]], scaled;
     const auto wait = [&] {
@@ -256,13 +257,10 @@ class OverlapProducts {
       scaled = chain.scale == nullptr ? sum : scale(chain, sum, b);
     };
     const bool crowded = reads_tables(body);
-    std::vector<const Op*> predicates;  // wait for what they decide about: as bits they would take registers until then
+    const std::vector<const Op*> later = deciding(body, chain.first_wait);
     for (const Op& op : body.ops) {
       if (op.code == OpCode::yield || contains(chain.ops, &op)) continue;
-      if (&op < chain.first_wait && is_predicate(op)) {
-        predicates.push_back(&op);
-        continue;
-      }
+      if (&op < chain.first_wait && contains(later, &op)) continue;
       if (before != nullptr && &op == chain.first_wait) {
         product = issue(chain, *before, b);
         Op first = op;
@@ -273,7 +271,7 @@ class OverlapProducts {
         rewriter_.op(op, b);
       }
       if (&op == chain.first_wait)
-        for (const Op* predicate : predicates) rewriter_.op(*predicate, b);
+        for (const Op* deciding : later) rewriter_.op(*deciding, b);
       if (&op == chain.factor) accumulate();
     }
     if (!scaled) accumulate();
@@ -287,9 +285,22 @@ class OverlapProducts {
     });
   }
 
-  bool is_predicate(const Op& op) const {
-    return is_elementwise(op.code) && from_.type(op.results[0]).dtype == DType::i1 &&
-           !from_.type(op.results[0]).is_scalar();
+  // Predicates, and the table elements that they compare, which nothing reads before the first product is there: they
+  // can wait for what they decide about, and would take registers until then.
+  std::vector<const Op*> deciding(const Block& body, const Op* first_wait) const {
+    std::vector<const Op*> found;
+    std::vector<Value> read;
+    for (const Op* op = first_wait; op-- != body.ops.data();) {
+      const Type* type = op->results.size() == 1 ? &from_.type(op->results[0]) : nullptr;
+      const bool predicate = type && is_elementwise(op->code) && type->dtype == DType::i1;
+      const bool decides = type && !type->is_scalar() && (predicate || op->code == OpCode::gather);
+      if (decides && std::find(read.begin(), read.end(), op->results[0]) == read.end())
+        found.push_back(op);
+      else
+        read.insert(read.end(), op->operands.begin(), op->operands.end());
+    }
+    std::reverse(found.begin(), found.end());
+    return found;
   }
 
   Value scale(const Chain& chain, Value sum, Builder& b) {

@@ -52,6 +52,14 @@ struct Spans {
 // Places are the order in which query tiles are taken: where they differ in work, those with most of it come first.
 struct TileList {
   static constexpr std::size_t kFields = 4;
+  struct Row {
+    std::int32_t first, partials, fulls, query_tile;
+  };
+  Row row(std::size_t r) const {
+    const std::int32_t* fields = rows.data() + kFields * r;
+    return {fields[0], fields[1], fields[2], fields[3]};
+  }
+
   std::vector<std::int32_t> rows;  // kFields a row
   std::vector<std::int32_t> tiles;
   std::vector<std::int32_t> class_of;  // [batch * heads + head]; empty when there is one class
