@@ -34,6 +34,10 @@ set_property(TEST library_kernels APPEND PROPERTY PROCESSORS 2)
 
 tessera_test(attention unit SOURCES ${attention_tests} DEPENDS attention_case)
 
+# Every pattern against its formula.
+file(GLOB catalogue_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/library/catalogue/*.cpp)
+tessera_test(catalogue unit SOURCES ${catalogue_tests} DEPENDS attention_case tessera_test_predicates)
+
 file(GLOB cli_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/library/cli_*.cpp)
 tessera_test(cli unit SOURCES ${cli_tests} DEPENDS tessera_commands nlohmann_json::nlohmann_json)
 target_compile_definitions(cli PRIVATE TESSERA_COMMAND="$<TARGET_FILE:tessera_cli>")

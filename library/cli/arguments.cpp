@@ -66,9 +66,9 @@ void add_choice(CLI::App& app, const std::string& name, std::string& value, std:
 
 void add_sizes(CLI::App& app, Arguments& a) {
   add_whole(app, "--query-length", a.query_length,
-            "queries of a sequence (default: the tokens of documents, else 4096)");
+            "queries of a sequence (default: those that the pattern is made for, else 4096)");
   add_whole(app, "--key-length", a.key_length,
-            "keys of a sequence (default: the tokens of documents, else as queries)");
+            "keys of a sequence (default: those that the pattern is made for, else as queries)");
   add_whole(app, "--heads", a.heads, "query heads (default: 8)");
   add_whole(app, "--kv-heads", a.kv_heads, "key and value heads (default: as many as query heads)", 1);
   add_whole(app, "--batch", a.batch, "sequences (default: 1)");
@@ -176,9 +176,9 @@ void check_needed(const Arguments& a) {
 }  // namespace
 
 AttentionShapes Arguments::shapes() const {
-  const std::optional<std::int64_t> tokens = tokens_of(pattern_named(pattern), parameters);
-  const std::int64_t queries = query_length.value_or(tokens.value_or(kTokens));
-  const std::int64_t keys = key_length.value_or(tokens.value_or(queries));
+  const PatternLengths lengths = lengths_of(pattern_named(pattern), parameters);
+  const std::int64_t queries = query_length.value_or(lengths.queries.value_or(kTokens));
+  const std::int64_t keys = key_length.value_or(lengths.keys.value_or(queries));
   check_tokens(queries, keys);
   return {.batch = batch,
           .heads = heads,

@@ -84,7 +84,7 @@ const std::vector<PatternCase>& pattern_cases() {
        }},
       {"block-diagonal",
        [](Case& c) {
-         c.mask = block_diagonal(192);
+         c.mask = block_diagonal(192, Align::top_left);
          c.allowed = [](const Pair& p) { return p.q / 192 == p.k / 192; };
        }},
       {"documents, causal", documents_causal},
