@@ -23,11 +23,11 @@ Mask window_of(Width left, Width right, Align align, SourceLoc loc) {
 
 // One length a sequence.
 Table<i32> lengths_table(const std::vector<int>& lengths, const char* what, SourceLoc loc) {
-  require(!lengths.empty(), loc, fmt::format("there are no lengths of the {}", what), "give one a sequence");
+  require(!lengths.empty(), loc, fmt::format("there are no {} lengths", what), "give one a sequence");
   for (std::size_t b = 0; b < lengths.size(); ++b)
-    require(lengths[b] >= 0, loc, fmt::format("the {} of sequence {} has {} keys", what, b, lengths[b]),
+    require(lengths[b] >= 0, loc, fmt::format("the {} length of sequence {} is {}", what, b, lengths[b]),
             "give 0 or more");
-  return Table<i32>(lengths, loc).named(what);
+  return Table<i32>(lengths, loc).named(std::string(what) + "_length");
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ Mask tri_shape(const TriShape& o, Align align, SourceLoc loc) {
 }
 
 Mask padding(const std::vector<int>& lengths, SourceLoc loc) {
-  Table length = lengths_table(lengths, "length", loc);
+  Table length = lengths_table(lengths, "key", loc);
   return Mask([=](Position, Position k, At at) { return k < length[at.batch]; }, loc).named("padding");
 }
 

@@ -65,7 +65,7 @@ Mask shared_prefix(const SharedPrefix& o, SourceLoc loc) {
   const auto exactly = mask::Extent::exactly(tokens);
   return Mask(predicate, loc)
       .named("shared_prefix")
-      .for_lengths(fmt::format("texts of {} tokens in all", tokens), exactly, exactly);
+      .for_lengths(fmt::format("a sequence of texts with {} tokens in all", tokens), exactly, exactly);
 }
 
 Mask tree(const std::vector<int>& parent, SourceLoc loc) {
