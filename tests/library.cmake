@@ -38,6 +38,11 @@ tessera_test(attention unit SOURCES ${attention_tests} DEPENDS attention_case)
 file(GLOB catalogue_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/library/catalogue/*.cpp)
 tessera_test(catalogue unit SOURCES ${catalogue_tests} DEPENDS attention_case tessera_test_predicates)
 
+# Masks as pictures, which the test reads back.
+find_package(ZLIB REQUIRED)
+tessera_test(draw unit SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/library/draw/draw_test.cpp
+             DEPENDS tessera_draw tessera_library ZLIB::ZLIB)
+
 file(GLOB cli_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/library/cli_*.cpp)
 tessera_test(cli unit SOURCES ${cli_tests} DEPENDS tessera_commands nlohmann_json::nlohmann_json)
 target_compile_definitions(cli PRIVATE TESSERA_COMMAND="$<TARGET_FILE:tessera_cli>")

@@ -42,7 +42,7 @@ std::string names_of_patterns() {
 
 TEST_CASE("commands, patterns and options that there are not") {
   const std::string patterns = names_of_patterns();
-  const std::string commands = "explain, inspect, run, tune, bench, patterns";
+  const std::string commands = "explain, inspect, draw, run, tune, bench, patterns";
   CHECK(refusal("") == "error: no command is given; note: give one of " + commands);
   CHECK(refusal("explan causal") == "error: there is no command 'explan'; note: did you mean explain? there are: " +
                                         commands + "; see tessera --help");
