@@ -91,6 +91,17 @@ void add_globals(std::vector<CatalogueCase>& cases) {
   }
 }
 
+// Tiles of sequences differ, and there is one head: a list of each sequence's.
+void add_by_sequence(std::vector<CatalogueCase>& cases) {
+  const Table<i32> step(std::vector<int>{3, 5, 3});
+  cases.push_back({"23 strided, by sequence",
+                   [=](Position q, Position k, At at) { return (q - k) % step[at.batch] == 0; }, 70, 90,
+                   [](const Pair& p) { return remainder(p.q - p.k, p.batch == 1 ? 5 : 3) == 0; }, 1, 3});
+  cases.push_back({"22 blocks in turn, by sequence",
+                   [](Position q, Position k, At at) { return (q / 16 + k / 16 + at.batch) % 3 == 0; }, 70, 90,
+                   [](const Pair& p) { return (p.q / 16 + p.k / 16 + p.batch) % 3 == 0; }, 1, 3});
+}
+
 }  // namespace
 
 std::vector<CatalogueCase> packed_cases() {
@@ -100,6 +111,7 @@ std::vector<CatalogueCase> packed_cases() {
   add_trees(cases);
   add_images(cases);
   add_globals(cases);
+  add_by_sequence(cases);
   return cases;
 }
 
