@@ -135,7 +135,7 @@ const AcsrLayout& AcsrAttention::layout() const { return impl_->layout; }
 
 std::vector<std::int64_t> AcsrAttention::values_shape(std::int64_t batch, std::int64_t heads) const {
   const AcsrLayout& layout = impl_->layout;
-  return {batch, heads, static_cast<std::int64_t>(layout.bands.size()), layout.height, layout.width};
+  return {batch, heads, static_cast<std::int64_t>(layout.bands.size()), layout.height, (layout.width + 7) / 8 * 8};
 }
 
 void AcsrAttention::scores(const View& q, const View& k, const View& scores, void* stream, SourceLoc loc) {

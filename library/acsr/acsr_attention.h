@@ -35,8 +35,9 @@ class TESSERA_API AcsrAttention {
   const Acsr& acsr() const;
   const AcsrLayout& layout() const;
 
-  // Of scores and probabilities: batch, heads, bands, rows of a band, keys of a band. Element (b, h, i, r, c) is row
-  // bands[i].row + r * row_step and key bands[i].key + c * key_step.
+  // Of scores and probabilities: batch, heads, bands, rows of a band, keys of a band; the last is rounded up to a
+  // multiple of 8, so that rows begin where tensor cores read. Element (b, h, i, r, c) is row bands[i].row + r *
+  // row_step and key bands[i].key + c * key_step.
   std::vector<std::int64_t> values_shape(std::int64_t batch, std::int64_t heads) const;
 
   // q, k, v, o: [batch, heads, length, dim], with k and v of as many heads as q or fewer; lse: f32 [batch, heads,
