@@ -23,8 +23,28 @@ void check_ring(const Ring& o, SourceLoc loc) {
           fmt::format("pad them to {}", (o.tokens / (2LL * o.ranks) + 1) * 2 * o.ranks));
 }
 
-// Where a rank's token stands among all.
+// A table that the mask reads at a position itself has an element for each token of all ranks. In the ring's mask it is
+// read at computed ones, of which no call can tell how far they go.
+void check_tables(const mask::Pointwise& mask, std::int64_t tokens, SourceLoc loc) {
+  const std::vector<ir::Value>& positions = mask.function.graph.entry.args;
+  for (const ir::Op& op : mask.function.graph.entry.ops) {
+    if (op.code != ir::OpCode::gather) continue;
+    const auto& table = mask.captures[static_cast<std::size_t>(op.index)].table;
+    for (std::size_t d = 0; table && d < op.operands.size(); ++d) {
+      const bool by_token =
+          op.operands[d] == positions[ir::Function::q] || op.operands[d] == positions[ir::Function::k];
+      require(!by_token || table->shape()[d] == tokens, loc,
+              fmt::format("table '{}' has {} entries, and all ranks together {} tokens",
+                          mask.function.params[static_cast<std::size_t>(op.index)].name, table->shape()[d], tokens),
+              fmt::format("make the mask for {} tokens", tokens));
+    }
+  }
+}
+
+// Where a rank's token stands among all. The first rank's do where they stand; but a table read at a position itself
+// would have to be as long as the rank's axis, and is as long as all ranks'.
 Position among_all(Position local, const Ring& o, std::int64_t rank) {
+  if (!o.zigzag && rank == 0) return min(local, o.tokens - 1);
   if (!o.zigzag) return local + rank * ((o.tokens + o.ranks - 1) / o.ranks);
   const std::int64_t run = o.tokens / (2LL * o.ranks);
   return where(local < run, local + rank * run, local + (2 * o.ranks - 2 - rank) * run);
@@ -63,6 +83,7 @@ std::int64_t ring_tokens(const Ring& o, int rank, SourceLoc loc) {
 Mask ring(const Mask& mask, const Ring& o, SourceLoc loc) {
   const std::int64_t queries = ring_tokens(o, o.query_rank, loc), keys = ring_tokens(o, o.key_rank, loc);
   mask::check_lengths(mask.predicate(), o.tokens, o.tokens, loc);
+  check_tables(mask.predicate(), o.tokens, loc);
   auto predicate = [&](Position q, Position k, At at) {
     const Position tokens = o.tokens;
     return mask(among_all(q, o, o.query_rank), among_all(k, o, o.key_rank), At{at.head, at.batch, tokens, tokens}, loc);

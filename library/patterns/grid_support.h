@@ -57,13 +57,4 @@ Mask beside_text(const char* name, const std::vector<std::int64_t>& extents, con
   return Mask(predicate, loc).named(name).for_lengths(std::move(of), tokens, tokens);
 }
 
-template <int Rank>
-std::vector<std::int64_t> extents_of(const Grid<Rank>& grid) {
-  return {grid.extents.begin(), grid.extents.end()};
-}
-template <class T, std::size_t Rank>
-std::vector<T> list(const std::array<T, Rank>& values) {
-  return {values.begin(), values.end()};
-}
-
 }  // namespace tessera::pattern

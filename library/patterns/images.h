@@ -35,26 +35,26 @@ TESSERA_API Mask axial(const std::vector<std::int64_t>& grid, SourceLoc loc = So
 
 template <int Rank>
 Mask swin(const Grid<Rank>& grid, const Swin<Rank>& options, SourceLoc loc = SourceLoc::here()) {
-  const auto list = [](const auto& values) { return std::vector<std::int64_t>(values.begin(), values.end()); };
-  return swin(list(grid.extents), list(options.window.values), list(options.shift.values), loc);
+  return swin(detail::as_list(grid.extents), detail::as_list(options.window.values),
+              detail::as_list(options.shift.values), loc);
 }
 template <int Rank>
 Mask halo(const Grid<Rank>& grid, const Halo<Rank>& options, SourceLoc loc = SourceLoc::here()) {
-  const auto list = [](const auto& values) { return std::vector<std::int64_t>(values.begin(), values.end()); };
-  return halo(list(grid.extents), list(options.block.values), list(options.halo.values), loc);
+  return halo(detail::as_list(grid.extents), detail::as_list(options.block.values),
+              detail::as_list(options.halo.values), loc);
 }
 
 // Keys that are elsewhere than the query along these axes at most: along(image, {1}) is the query's own row,
 // along(video, {1, 2}) its own frame, along(video, {0}) its own place in every frame.
 template <int Rank>
 Mask along(const Grid<Rank>& grid, const std::vector<int>& axes, SourceLoc loc = SourceLoc::here()) {
-  return along(std::vector<std::int64_t>(grid.extents.begin(), grid.extents.end()), axes, loc);
+  return along(detail::as_list(grid.extents), axes, loc);
 }
 
 // Axial attention in one head: along one axis, whichever.
 template <int Rank>
 Mask axial(const Grid<Rank>& grid, SourceLoc loc = SourceLoc::here()) {
-  return axial(std::vector<std::int64_t>(grid.extents.begin(), grid.extents.end()), loc);
+  return axial(detail::as_list(grid.extents), loc);
 }
 
 // Attention of a video split in two: within a frame, and along time.

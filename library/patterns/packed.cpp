@@ -1,5 +1,6 @@
 #include <tessera/library/patterns/packed.h>
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -42,23 +43,26 @@ Mask shared_prefix(const SharedPrefix& o, SourceLoc loc) {
   require(o.lengths.size() == o.prefix.size(), loc,
           fmt::format("there are {} texts and {} prefixes", o.lengths.size(), o.prefix.size()),
           "give one a text, -1 for none");
-  std::vector<int> begins, start, prefix_start, prefix_end;
+  std::vector<int> begins;
   std::int64_t tokens = 0;
   for (std::size_t i = 0; i < o.lengths.size(); ++i) {
-    const int prefix = o.prefix[i];
     require(o.lengths[i] >= 0 && o.lengths[i] <= kMost - tokens, loc,
             fmt::format("text {} has {} tokens, after {}", i, o.lengths[i], tokens), "give 0 to 2^31 - 1 in all");
-    require(prefix >= -1 && prefix < static_cast<int>(i), loc, fmt::format("the prefix of text {} is {}", i, prefix),
-            "give a text before it, or -1 for none");
+    require(o.prefix[i] >= -1 && o.prefix[i] < static_cast<int>(i), loc,
+            fmt::format("the prefix of text {} is {}", i, o.prefix[i]), "give a text before it, or -1 for none");
     begins.push_back(static_cast<int>(tokens));
     tokens += o.lengths[i];
-    const auto count = static_cast<std::size_t>(o.lengths[i]);
-    const auto p = static_cast<std::size_t>(prefix);
-    start.insert(start.end(), count, begins.back());
-    prefix_start.insert(prefix_start.end(), count, prefix < 0 ? 0 : begins[p]);
-    prefix_end.insert(prefix_end.end(), count, prefix < 0 ? 0 : begins[p] + static_cast<int>(o.lengths[p]));
   }
   require(tokens > 0, loc, "the texts have no token", "give 1 or more in all");
+  std::vector<int> start, prefix_start, prefix_end;
+  for (std::size_t i = 0; i < o.lengths.size(); ++i) {
+    const auto count = static_cast<std::size_t>(o.lengths[i]);
+    const auto p = static_cast<std::size_t>(std::max(o.prefix[i], 0));
+    const bool has_prefix = o.prefix[i] >= 0;
+    start.insert(start.end(), count, begins[i]);
+    prefix_start.insert(prefix_start.end(), count, has_prefix ? begins[p] : 0);
+    prefix_end.insert(prefix_end.end(), count, has_prefix ? begins[p] + static_cast<int>(o.lengths[p]) : 0);
+  }
   Table own = Table<i32>(start, loc).named("start"), from = Table<i32>(prefix_start, loc).named("prefix_start"),
         to = Table<i32>(prefix_end, loc).named("prefix_end");
   auto predicate = [=](Position q, Position k) { return (k >= own[q] && k <= q) || (k >= from[q] && k < to[q]); };

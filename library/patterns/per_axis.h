@@ -4,8 +4,16 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <vector>
 
 namespace tessera {
+
+namespace detail {
+template <class T, std::size_t N>
+std::vector<T> as_list(const std::array<T, N>& values) {
+  return {values.begin(), values.end()};
+}
+}  // namespace detail
 
 template <class T, int Rank>
 struct PerAxis {

@@ -23,8 +23,8 @@ TESSERA_API Mask sliding_tiles(const std::vector<std::int64_t>& grid, const std:
                                SourceLoc loc = SourceLoc::here());
 template <int Rank>
 Mask sliding_tiles(const Grid<Rank>& grid, const SlidingTiles<Rank>& options, SourceLoc loc = SourceLoc::here()) {
-  const auto list = [](const auto& values) { return std::vector<std::int64_t>(values.begin(), values.end()); };
-  return sliding_tiles(list(grid.extents), list(options.tile.values), list(options.window.values), options.text, loc);
+  return sliding_tiles(detail::as_list(grid.extents), detail::as_list(options.tile.values),
+                       detail::as_list(options.window.values), options.text, loc);
 }
 
 // Frames of as many tokens each.

@@ -7,8 +7,8 @@ using Values = PatternValues;
 const PatternParameter kAlign{"align", "bottom-right", "bottom-right or top-left: which ends of queries and keys meet"};
 const PatternParameter kCausal{"causal", "false", "only keys up to the query's own place"};
 
-Mask with_causal(Mask mask, const PatternValues& values) {
-  return values.flag("causal") ? mask & Mask(causal, kNowhere) : mask;
+Mask with_causal(Mask mask, const PatternValues& values, Align align) {
+  return values.flag("causal") ? mask & causal(align, kNowhere) : mask;
 }
 
 namespace {
@@ -67,13 +67,13 @@ std::vector<Pattern> basic_patterns() {
        {{"count", "4", "sinks: keys seen by every later query"}, left, kAlign},
        make_sinks},
       {"a-shape",
-       "the same, as sparse prefill takes it",
+       "the first keys and a wide causal window, as sparse prefill takes them",
        {{"count", "128", "first keys, seen by every later query"},
         {"left", "3967", "keys of the window before the query's own place"},
         kAlign},
        make_sinks},
       {"tri-shape",
-       "the same, and all earlier keys for the last queries",
+       "the first keys, a causal window, and all earlier keys for the last queries",
        {{"count", "64", "first keys, seen by every later query"}, left, {"last", "100", "last queries"}, kAlign},
        make_tri_shape},
       {"padding",

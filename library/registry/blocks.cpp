@@ -11,7 +11,7 @@ Mask make_block_diagonal(const Values& v) {
   const bool none = padding.size() == 1 && padding[0] == 0;
   return with_causal(none ? block_diagonal(v.integer("size"), v.align("align"), kNowhere)
                           : block_diagonal(v.integer("size"), padding, v.align("align"), kNowhere),
-                     v);
+                     v, v.align("align"));
 }
 
 Mask make_bigbird(const Values& v) {
@@ -46,7 +46,8 @@ std::vector<Pattern> block_patterns() {
        "keys of the query's own block and of those before it",
        {size, {"previous", "1", "blocks before it"}, kCausal, kAlign},
        [](const Values& v) {
-         return with_causal(blocked(v.integer("size"), v.integer("previous"), v.align("align"), kNowhere), v);
+         return with_causal(blocked(v.integer("size"), v.integer("previous"), v.align("align"), kNowhere), v,
+                            v.align("align"));
        }},
       {"block-causal",
        "keys of the query's own block and of all before it",

@@ -12,7 +12,7 @@ inline constexpr SourceLoc kNowhere{};  // the user's text has no line
 extern const PatternParameter kAlign, kCausal;
 
 // The mask, and with `--causal` only its keys up to the query's own place.
-Mask with_causal(Mask mask, const PatternValues& values);
+Mask with_causal(Mask mask, const PatternValues& values, Align align = Align::bottom_right);
 
 std::vector<Pattern> basic_patterns();
 std::vector<Pattern> block_patterns();

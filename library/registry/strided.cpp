@@ -49,7 +49,9 @@ std::vector<Pattern> strided_patterns() {
       {"strided",
        "keys a multiple of the stride away",
        {{"stride", "", "tokens from key to key"}, kCausal, kAlign},
-       [](const Values& v) { return with_causal(strided(v.integer("stride"), v.align("align"), kNowhere), v); }},
+       [](const Values& v) {
+         return with_causal(strided(v.integer("stride"), v.align("align"), kNowhere), v, v.align("align"));
+       }},
       {"strided-blocks",
        "every so many queries and keys of a block",
        {{"block", "256", "tokens of a block"},

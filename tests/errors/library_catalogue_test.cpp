@@ -157,6 +157,14 @@ TEST_CASE("masks of masks") {
         "error: the grid 8 x 8 takes 64 queries, and there are 100; note: give 64 queries, or make the mask for 100");
 }
 
+TEST_CASE("a ring of documents has a document for every token") {
+  CHECK(
+      refusal([] { ring(causal & documents(document_ids({40, 50})), {.tokens = 100, .ranks = 2}); }) ==
+      "error: table 'document' has 90 entries, and all ranks together 100 tokens; note: make the mask for 100 tokens");
+  CHECK(refusal([] { ring(causal & documents(document_ids({40, 60})), {.tokens = 100, .ranks = 2}); }) ==
+        "not refused");
+}
+
 TEST_CASE("neighborhoods") {
   CHECK(refusal([] { neighborhood(Grid{8, 16}, {.window = {4, 0}}); }) ==
         "error: axis 1 has window 0, stride 1 and dilation 1; note: give 1 or more of each");

@@ -112,6 +112,10 @@ TEST_CASE("patterns by name are those of the library") {
                   const auto own = q + keys - queries;
                   return own >= 0 && own / 4 == k / 4 && k <= own;
                 });
+  check_pattern(made("block-diagonal", {{"size", "4"}, {"causal", "true"}, {"align", "top-left"}}),
+                [](auto q, auto k, auto, auto) { return q / 4 == k / 4 && k <= q; });
+  check_pattern(made("strided", {{"stride", "3"}, {"causal", "true"}, {"align", "top-left"}}),
+                [](auto q, auto k, auto, auto) { return k <= q && (q - k) % 3 == 0; });
   check_pattern(
       made("documents", {{"lengths", "30,10"}}), [](auto q, auto k, auto, auto) { return (q < 30) == (k < 30); }, 40,
       40);

@@ -19,12 +19,14 @@ void add_windows(std::vector<CatalogueCase>& cases, const Sizes& s) {
   for (int length : {0, 33})
     add("9 prefix", prefix(length), [=](const Pair& p) { return p.k < length || p.k <= s.own(p); });
   for (auto [count, width] : {std::pair{4, 20}, {0, 1}, {40, 12}})
-    add("13 sinks", sink_window(count, width - 1),
-        [=](const Pair& p) { return p.k <= s.own(p) && (p.k < count || s.own(p) - p.k < width); });
-  for (auto [count, width, last] : {std::array{4, 16, 10}, {0, 1, 64}, {30, 30, 0}})
-    add("15 tri-shape", tri_shape({.sinks = count, .left = width - 1, .last = last}), [=](const Pair& p) {
-      return p.k <= s.own(p) && (p.k < count || s.own(p) - p.k < width || p.q >= s.queries - last);
+    add("13 sinks", sink_window(count, width - 1), [=, count = count, width = width](const Pair& p) {
+      return p.k <= s.own(p) && (p.k < count || s.own(p) - p.k < width);
     });
+  for (auto [count, width, last] : {std::array{4, 16, 10}, {0, 1, 64}, {30, 30, 0}})
+    add("15 tri-shape", tri_shape({.sinks = count, .left = width - 1, .last = last}),
+        [=, count = count, width = width, last = last](const Pair& p) {
+          return p.k <= s.own(p) && (p.k < count || s.own(p) - p.k < width || p.q >= s.queries - last);
+        });
 }
 
 void add_by_sequence(std::vector<CatalogueCase>& cases) {
@@ -60,6 +62,9 @@ void add_rings(std::vector<CatalogueCase>& cases) {
                          return k <= q && q - k <= 100;
                        }});
     }
+  const std::vector<std::int32_t> ids = document_ids({30, 100, 70});
+  cases.push_back({"26 ring of documents", ring(documents(ids), {.tokens = 200, .ranks = 2, .query_rank = 1}), 100, 100,
+                   [=](const Pair& p) { return ids[p.q + 100] == ids[p.k]; }});
   for (int query_rank : {0, 2})
     for (int key_rank : {1, 2}) {
       const Ring o{.tokens = 240, .ranks = 3, .query_rank = query_rank, .key_rank = key_rank, .zigzag = true};

@@ -71,9 +71,9 @@ TEST_CASE("every predicate is its formula, at every point") {
           }
     CHECK(differ == 0);
   }
-  for (const auto& [name, live] : live_of) {
-    CAPTURE(name);
-    CHECK(live > 0);
+  for (const auto& pattern : live_of) {
+    CAPTURE(pattern.first);
+    CHECK(pattern.second > 0);
   }
 }
 
@@ -87,15 +87,15 @@ TEST_CASE("plans visit the tiles that brute force finds, and call full those tha
     for (std::int64_t b = 0; b < c.batch; ++b)
       for (std::int64_t h = 0; h < c.heads; ++h) {
         const testing::Oracle oracle(c.mask.predicate(), r, h, b);
-        for (auto [query_tile, key_tile] : {std::pair{64, 64}, {16, 16}, {32, 8}, {8, 40}})
+        for (auto tile : {std::pair{64, 64}, {16, 16}, {32, 8}, {8, 40}})
           for (const bool spans : {true, false}) {
-            r.query_tile = query_tile, r.key_tile = key_tile, r.allow_spans = spans;
-            CAPTURE(query_tile);
-            CAPTURE(key_tile);
+            r.query_tile = tile.first, r.key_tile = tile.second, r.allow_spans = spans;
+            CAPTURE(r.query_tile);
+            CAPTURE(r.key_tile);
             CAPTURE(spans);
             const auto plan = mask::make_plan(c.mask.predicate(), r);
             const auto d = testing::compare(testing::visited(plan, c.mask.predicate(), r, h, b),
-                                            oracle.tiles(query_tile, key_tile));
+                                            oracle.tiles(r.query_tile, r.key_tile));
             CHECK(d.unsound == 0);
             CHECK(d.kept == 0);
             // A closed form does not see that a tile is full by two runs of keys together, neither of which fills it.

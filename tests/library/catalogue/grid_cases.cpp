@@ -27,11 +27,13 @@ void add_neighborhoods(std::vector<CatalogueCase>& cases) {
       axes.push_back({r.length, r.window, r.stride, r.dilation, r.causal});
     }
     const std::int64_t tokens = tokens_in(grid);
-    cases.push_back({"31 neighborhood", neighborhood(axes, extra), tokens, tokens + extra, [=](const Pair& p) {
+    cases.push_back({"31 neighborhood", neighborhood(axes, extra), tokens, tokens + extra,
+                     [=](const Pair& p) {
                        return p.k >= tokens || on_every_axis(grid, p, [&](std::size_t i, auto q, auto k) {
                                 return rules[i].sees(q, k);
                               });
-                     }});
+                     },
+                     2});
   };
   add({{128, 16}}, 0);
   add({{97, 33, 8}}, 0);

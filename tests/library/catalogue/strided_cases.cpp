@@ -41,8 +41,9 @@ void add_fixed(std::vector<CatalogueCase>& cases, const Sizes& s) {
       const std::int64_t v = p.head % groups, column = p.k % l;
       return std::pair{quotient(s.own(p), l) == p.k / l, column >= l - c * (v + 1) && column < l - c * v};
     };
+    const SparseFixed o{.block = l, .columns = c, .groups = groups};
     const auto add = [&](const char* name, SparseTransformer part, auto live) {
-      cases.push_back({name, sparse_fixed({.block = l, .columns = c, .groups = groups}, part), s.queries, s.keys,
+      cases.push_back({name, sparse_fixed(o, part), s.queries, s.keys,
                        [=](const Pair& p) { return p.k <= s.own(p) && live(parts(p)); }, 4});
     };
     add("20 Sparse Transformer, fixed", SparseTransformer::both, [](auto p) { return p.first || p.second; });

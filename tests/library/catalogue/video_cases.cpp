@@ -111,11 +111,11 @@ void add_sparse_video(std::vector<CatalogueCase>& cases) {
                                  {Frames{5, 19}, SparseVideo{.width = 1.3, .sink = true, .text = {12}}},
                                  {Frames{9, 11}, SparseVideo{.width = 0.5, .text = {4, true}}}}) {
     const std::int64_t s = video.tokens_per_frame, f = video.frames, n = f * s;
+    const TextTokens text = o.text;
+    const bool sink = o.sink;
     const auto add = [&](const char* name, const Mask& mask, auto near) {
-      cases.push_back({name, mask, n + o.text.count, n + o.text.count,
-                       beside(o.text, n, [=, sink = o.sink](std::int64_t q, std::int64_t k) {
-                         return near(q, k) || (sink && k < s);
-                       })});
+      cases.push_back({name, mask, n + text.count, n + text.count,
+                       beside(text, n, [=](std::int64_t q, std::int64_t k) { return near(q, k) || (sink && k < s); })});
     };
     const double w = o.width;
     add("38 spatial head", spatial_head(video, o), [=](std::int64_t q, std::int64_t k) {
