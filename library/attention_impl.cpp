@@ -88,6 +88,7 @@ std::shared_ptr<const PlanInput> Attention::Impl::input_of(const AttentionShapes
 
 void Attention::Impl::check_tables(const AttentionShapes& shapes, const AttentionCall* call, SourceLoc loc) const {
   for (const mask::Pointwise* function : functions()) {
+    mask::check_lengths(*function, shapes.query_length, shapes.key_length, loc);
     library::check_tables(function->function, table_shapes(*function, call), shapes, loc);
   }
 }

@@ -46,12 +46,18 @@ ParameterSource captured_source(const ir::Param& param, const mask::Capture& cap
   return {Kind::captured, param.name, capture.table};
 }
 
-// As a table of rows; one row of zeros, which is never read, where there are none: a table has an address.
-std::shared_ptr<const mask::TableData> as_table(std::vector<std::int32_t> values, std::int64_t columns) {
+// Zero, which is never read, where there are no values: a table has an address.
+std::shared_ptr<const mask::TableData> as_table(std::vector<std::int32_t> values) {
+  if (values.empty()) values.assign(1, 0);
+  const auto size = static_cast<std::int64_t>(values.size());
+  return mask::TableData::make(std::move(values), {size});
+}
+
+// The same in rows, also of one column.
+std::shared_ptr<const mask::TableData> as_rows(std::vector<std::int32_t> values, std::int64_t columns) {
   if (values.empty()) values.assign(static_cast<std::size_t>(columns), 0);
-  auto size = static_cast<std::int64_t>(values.size());
-  return mask::TableData::make(std::move(values),
-                               columns == 1 ? std::vector{size} : std::vector{size / columns, columns});
+  const std::int64_t rows = static_cast<std::int64_t>(values.size()) / columns;
+  return mask::TableData::make(std::move(values), {rows, columns});
 }
 
 std::vector<mask::TileList*> lists_of(mask::Plan& plan) {
@@ -81,11 +87,11 @@ std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Pl
   for (mask::TileList* list : lists_of(plan)) {
     const bool has_classes = !list->class_of.empty();
     sources.push_back(
-        {Kind::captured, passes::kListTables[0], as_table(std::move(list->rows), mask::TileList::kFields)});
-    sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(list->tiles), 1)});
+        {Kind::captured, passes::kListTables[0], as_rows(std::move(list->rows), mask::TileList::kFields)});
+    sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(list->tiles))});
     if (has_classes)
       sources.push_back({Kind::captured, passes::kListTables[2],
-                         as_table(std::move(list->class_of), std::max<std::int64_t>(heads, 1))});
+                         as_rows(std::move(list->class_of), std::max<std::int64_t>(heads, 1))});
     *list = {};
   }
   return sources;
