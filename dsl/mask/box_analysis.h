@@ -3,7 +3,7 @@
 // A box is empty when every term of the predicate is infeasible on it, and full when every term of the negation is.
 // Both questions are put to the same interval propagation (HC4), so "full" is as sharp as "empty". Answers are never
 // wrong; "partial" may be said of a box that is not. Beyond the term cap the expression itself is evaluated over the
-// box.
+// box. Digits of no query do not count; those of no key are dead.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace tessera::mask {
 
 enum class Verdict : std::uint8_t { empty, partial, full };
 
-// Closed intervals, query digits first.
+// Closed intervals of digits, those of the query first, from the outermost.
 struct Box {
   std::array<Int, kMaxDigits> lo{}, hi{};
 };
@@ -33,10 +33,11 @@ class BoxAnalysis {
   const Lowering& lowering() const { return lowering_; }
 
  private:
-  enum class Seen : std::uint8_t { unknown, live, dead };
-  Seen at_point(const Box& box, bool last_query, bool last_key);
-  Seen at_random(const Box& box);
-  Seen probe(Int q, Int k);
+  enum class Seen : std::uint8_t { unknown, nothing, live, dead };  // nothing: no query has these digits
+  Seen probe(const Box& point);
+  Seen probe(const Box& box, int which);
+  bool holds_token(const Box& box, int side) const;  // some of its digits are a token of that side
+  bool only_keys(const Box& box) const;              // all of its key digits are keys
   Verdict refine(const Box& box);
   bool split(const Box& box, bool queries_first, int budget, bool& live, bool& dead);
 
