@@ -30,6 +30,17 @@ class BoxAnalysis {
   // As classify, then with witnesses and splitting under a budget: for single tiles.
   Verdict decide(const Box& box);
 
+  // Terms of the predicate; null beyond the cap.
+  const std::vector<Term>* terms() const { return live_ ? &*live_ : nullptr; }
+
+  // What one term leaves of a box: bounds on the digits of its live pairs. False when it has none there. With the key
+  // digits free these are the keys of a query tile, with the query digits free the queries of a key tile.
+  bool narrow(const Term& term, const Box& box, Box& live);
+
+  // Keys of the box that every query of the box sees by this term alone, as bounds on the key digits; lo[0] > hi[0]:
+  // none. False where a periodic constraint makes a box no shape for them.
+  bool certain(const Term& term, const Box& box, Digits& lo, Digits& hi);
+
   const Lowering& lowering() const { return lowering_; }
 
  private:

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,6 +17,8 @@
 #include <tessera/dsl/ir/ir.h>
 
 namespace tessera::mask {
+
+struct Pointwise;
 
 // A token order as digits, outermost first: token n = sum of weight * c. Weights decrease strictly, the last is 1; the
 // identity order is one digit. An inner digit has ceil(weight above / weight) values, the outermost as many as the
@@ -62,10 +65,15 @@ struct Counts {
   std::int64_t later = 0;                                      // of those visited: by the later half of the query tiles
 };
 
+// Where key tiles start: at multiples of their size less the origin, or at the first key that the query tile sees.
+enum class Anchor : std::uint8_t { grid, row };
+
 struct Source {
   Order keys;
   std::variant<Spans, TileList> schedule;
   Counts counts;
+  std::shared_ptr<const Pointwise> part{};  // of the predicate; null: all of it. Parts of a plan are disjoint
+  Anchor anchor = Anchor::grid;
 };
 struct Pass {
   Order queries;

@@ -172,9 +172,10 @@ std::pair<TileList, Counts> make_list(const Pointwise& predicate, const PlanRequ
     const auto [b, h] = classes.members[c];
     Expressions e(predicate, r.scalars);
     const Id root = e.body(bound_positions(r, b, h), true);
-    BoxAnalysis analysis(e, root, {queries, TokenOrder(key_bound(r, b), r.key_tile)});
+    const TokenOrder keys(key_bound(r, b), r.key_tile);
+    BoxAnalysis analysis(e, root, {queries, keys});
     const std::size_t rows = list.rows.size();
-    append_rows(analysis, list);
+    append_rows(analysis, queries, keys, list);
     for (std::size_t i = rows; i < list.rows.size(); i += 3) {
       counts.partial += weight[c] * list.rows[i + 1];
       counts.full += weight[c] * list.rows[i + 2];

@@ -20,6 +20,67 @@ bool tighten(Int& lo, Int& hi, const std::vector<Periodic>& periodics) {
 }
 }  // namespace
 
+bool BoxAnalysis::narrow(const Term& term, const Box& box, Box& live) {
+  evaluate(box);
+  if (!propagate(term, values_)) return false;
+  for (int i = 0; i < lowering_.digits(); ++i) live.lo[i] = values_[i].lo, live.hi[i] = values_[i].hi;
+  return true;
+}
+
+namespace {
+
+// x in `factor * ((x + offset) / divisor)`, a digit of the key.
+struct KeyPart {
+  int digit = -1;
+  Int factor = 0, divisor = 1, offset = 0;
+};
+
+}  // namespace
+
+// Each constraint is solved for its outermost key digit, with the queries anywhere in their box and the other key
+// digits anywhere in what constraints before it left of them.
+bool BoxAnalysis::certain(const Term& term, const Box& box, Digits& lo, Digits& hi) {
+  evaluate(box);
+  const TokenOrder& keys = lowering_.domain().keys;
+  const int base = lowering_.first_digit(1);
+  for (int i = 0; i < keys.digits(); ++i) lo[i] = box.lo[base + i], hi[i] = box.hi[base + i];
+  const auto key_part = [&](int id, Int factor) -> KeyPart {
+    const Atom& atom = lowering_.atoms()[id];
+    if (atom.kind == AtomKind::digit) return {id - base, factor};
+    if (atom.kind != AtomKind::div || atom.a.terms.size() != 1 || atom.a.terms[0].second != 1 ||
+        lowering_.atoms()[atom.a.terms[0].first].kind != AtomKind::digit)
+      return {};
+    return {atom.a.terms[0].first - base, factor, atom.divisor, atom.a.constant};
+  };
+  for (const Constraint& c : term) {
+    if (!c.periodics.empty()) return false;
+    KeyPart key;
+    Linear rest;
+    for (const auto& [id, factor] : lowering_.forms()[c.form].terms) {
+      const bool of_key = lowering_.atoms()[id].sides & 2;
+      if (of_key && key.digit < 0 && (key = key_part(id, factor)).digit >= 0) continue;
+      rest.terms.emplace_back(id, factor);
+    }
+    const Progression other = value(rest, values_);
+    if (key.digit < 0) {
+      if (other.lo < c.lo || other.hi > c.hi) lo[0] = 1, hi[0] = 0;
+    } else {
+      const Int least = c.lo <= -kUnbounded ? -kUnbounded : c.lo - other.lo;
+      const Int most = c.hi >= kUnbounded ? kUnbounded : c.hi - other.hi;
+      Int from = -kUnbounded, to = kUnbounded;
+      if ((key.factor > 0 ? least : -most) > -kUnbounded) from = ceil_div(key.factor > 0 ? least : most, key.factor);
+      if ((key.factor > 0 ? most : -least) < kUnbounded) to = floor_div(key.factor > 0 ? most : least, key.factor);
+      if (from > -kUnbounded) lo[key.digit] = std::max(lo[key.digit], from * key.divisor - key.offset);
+      if (to < kUnbounded) hi[key.digit] = std::min(hi[key.digit], to * key.divisor + key.divisor - 1 - key.offset);
+    }
+    for (int i = 0; i < keys.digits(); ++i) {
+      if (lo[i] > hi[i]) return lo[0] = 1, hi[0] = 0, true;
+      values_[static_cast<std::size_t>(base + i)] = Progression::range(lo[i], hi[i]);
+    }
+  }
+  return true;
+}
+
 bool BoxAnalysis::propagate(const Term& term, std::vector<Progression>& values) {
   for (int round = 0; round < kRounds; ++round) {
     for (const Constraint& c : term) {

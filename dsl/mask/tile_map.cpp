@@ -27,14 +27,29 @@ void for_tiles(const Box& tiles, int from, int digits, const F& f) {
   }
 }
 
+// Key tiles of a patch, for each of its query tiles. One that the end of a digit clips holds rows that are not keys: it
+// needs the predicate.
+RowCount tiles_of(const Patch& p, const TokenOrder& queries, const TokenOrder& keys) {
+  RowCount tiles{1, p.full};
+  for (int i = 0; i < keys.digits(); ++i) {
+    const Int lo = p.tiles.lo[queries.digits() + i], hi = p.tiles.hi[queries.digits() + i];
+    tiles.visited *= hi - lo + 1;
+    tiles.full *= hi - lo + 1 - (keys.clipped(i, lo) + (hi > lo && keys.clipped(i, hi)));
+  }
+  return tiles;
+}
+
 class Descent {
  public:
-  explicit Descent(BoxAnalysis& analysis)
-      : analysis_(analysis), queries_(analysis.lowering().domain().queries), keys_(analysis.lowering().domain().keys) {}
+  Descent(BoxAnalysis& analysis, const TokenOrder& queries, const TokenOrder& keys, bool decided = true)
+      : analysis_(analysis), queries_(queries), keys_(keys), decided_(decided) {}
 
   std::vector<Patch> run() {
     Box root;
     for (int i = 0; i < queries_.digits(); ++i) root.hi[i] = queries_.tiles(i) - 1;
+    return run(root);
+  }
+  std::vector<Patch> run(Box root) {
     for (int i = 0; i < keys_.digits(); ++i) root.hi[queries_.digits() + i] = keys_.tiles(i) - 1;
     if (queries_.tokens() > 0 && keys_.tokens() > 0) visit(root);
     return std::move(patches_);
@@ -56,7 +71,7 @@ class Descent {
       if (values > 0 && (query ? values > length : values >= length)) longest = i, length = values;
     }
     const bool single = longest < 0;
-    const Verdict verdict = single ? analysis_.decide(box) : analysis_.classify(box);
+    const Verdict verdict = single && decided_ ? analysis_.decide(box) : analysis_.classify(box);
     if (verdict == Verdict::empty) return;
     if (verdict == Verdict::full || single) return patches_.push_back({tiles, verdict == Verdict::full});
     Box half = tiles;
@@ -68,6 +83,7 @@ class Descent {
 
   BoxAnalysis& analysis_;
   const TokenOrder &queries_, &keys_;
+  bool decided_;
   std::vector<Patch> patches_;
 };
 
@@ -97,14 +113,10 @@ class RowWriter {
   }
 
   void count(const Patch& p) {
-    Int tiles = 1, full = p.full;
-    for (int i = 0; i < keys_.digits(); ++i) {
-      const Int lo = p.tiles.lo[queries_.digits() + i], hi = p.tiles.hi[queries_.digits() + i];
-      tiles *= hi - lo + 1;
-      full *= hi - lo + 1 - (keys_.clipped(i, lo) + (hi > lo && keys_.clipped(i, hi)));
-    }
+    const RowCount tiles = tiles_of(p, queries_, keys_);
     for_rows(p, [&](std::size_t r) {
-      row(r)[1] += static_cast<std::int32_t>(tiles - full), row(r)[2] += static_cast<std::int32_t>(full);
+      row(r)[1] += static_cast<std::int32_t>(tiles.visited - tiles.full);
+      row(r)[2] += static_cast<std::int32_t>(tiles.full);
     });
   }
 
@@ -122,7 +134,6 @@ class RowWriter {
     list_.tiles.resize(at);
   }
 
-  // A key tile that the end of a digit clips holds rows that are not keys: it needs the predicate.
   bool is_full(const Patch& p, const Digits& key_tile) const {
     for (int i = 0; p.full && i < keys_.digits(); ++i)
       if (keys_.clipped(i, key_tile[i])) return false;
@@ -157,9 +168,20 @@ class RowWriter {
 
 }  // namespace
 
-void append_rows(BoxAnalysis& analysis, TileList& list) {
-  const Domain& domain = analysis.lowering().domain();
-  RowWriter(domain.queries, domain.keys, list).write(Descent(analysis).run());
+void append_rows(BoxAnalysis& analysis, const TokenOrder& queries, const TokenOrder& keys, TileList& list) {
+  RowWriter(queries, keys, list).write(Descent(analysis, queries, keys).run());
+}
+
+RowCount count_row(BoxAnalysis& analysis, const TokenOrder& queries, const TokenOrder& keys, const Digits& query_tile,
+                   bool decided) {
+  Box root;
+  for (int i = 0; i < queries.digits(); ++i) root.lo[i] = root.hi[i] = query_tile[i];
+  RowCount row;
+  for (const Patch& p : Descent(analysis, queries, keys, decided).run(root)) {
+    const auto [visited, full] = tiles_of(p, queries, keys);
+    row.visited += visited, row.full += full;
+  }
+  return row;
 }
 
 }  // namespace tessera::mask

@@ -111,7 +111,7 @@ TEST_CASE("tiles of random masks in random token orders are classified soundly, 
       bound[mask::at_query_length] = r.query_length, bound[mask::at_key_length] = r.key_length;
       mask::BoxAnalysis analysis(e, e.body(bound, true), {queries, keys}, cap);
       mask::TileList list;
-      mask::append_rows(analysis, list);
+      mask::append_rows(analysis, queries, keys, list);
       const Difference d = compare_rows(listed(list, queries, keys), want);
       CHECK(d.unsound == 0);
       if (cap == mask::kMaxTerms) live += static_cast<std::int64_t>(list.tiles.size()), kept += d.kept, lost += d.lost;

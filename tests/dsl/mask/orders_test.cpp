@@ -57,7 +57,7 @@ void check_catalogue(std::int64_t length, bool odd) {
       mask::Expressions e(m.mask);
       mask::BoxAnalysis analysis(e, e.body(bound_of(m), true), {queries, keys});
       mask::TileList list;
-      mask::append_rows(analysis, list);
+      mask::append_rows(analysis, queries, keys, list);
       const TileMap want = brute_force(oracle, queries, keys);
       const Difference d = compare_rows(listed(list, queries, keys), want);
       CHECK(d.unsound == 0);
