@@ -6,10 +6,12 @@ target_include_directories(tessera_test_predicates PUBLIC ${tests})
 target_link_libraries(tessera_test_predicates PUBLIC tessera_mask PRIVATE tessera_options)
 
 file(GLOB mask_tests CONFIGURE_DEPENDS ${tests}/dsl/mask/*_test.cpp)
-file(GLOB geometry_tests CONFIGURE_DEPENDS ${tests}/dsl/mask/orders*_test.cpp)
-list(REMOVE_ITEM mask_tests ${geometry_tests})
+list(FILTER mask_tests EXCLUDE REGEX "/orders[a-z_]*_test.cpp$")
 tessera_test(mask_test unit SOURCES ${mask_tests} DEPENDS tessera_mask tessera_test_predicates)
-tessera_test(geometry_test unit SOURCES ${geometry_tests} DEPENDS tessera_mask tessera_test_predicates)
+foreach(name orders orders_rank)
+  tessera_test(${name}_test unit SOURCES ${tests}/dsl/mask/${name}_test.cpp
+    DEPENDS tessera_mask tessera_test_predicates)
+endforeach()
 
 file(GLOB tile_by_mask_tests CONFIGURE_DEPENDS ${tests}/dsl/passes/tile_by_mask*_test.cpp)
 tessera_test(tile_by_mask_test unit SOURCES ${tile_by_mask_tests} DEPENDS tessera_passes tessera_test_predicates)

@@ -17,11 +17,22 @@ BoxAnalysis::BoxAnalysis(Expressions& expressions, Expressions::Id root, const D
   values_.resize(lowering_.atoms().size());
 }
 
+// Only what changed since the box before: descents halve one digit at a time.
 void BoxAnalysis::evaluate(const Box& box) {
   const int digits = lowering_.digits();
-  for (int i = 0; i < digits; ++i) values_[i] = Progression::range(box.lo[i], box.hi[i]);
+  std::uint64_t changed = 0;
+  for (int i = 0; i < digits; ++i) {
+    if (evaluated_once_ && box.lo[i] == evaluated_.lo[i] && box.hi[i] == evaluated_.hi[i]) continue;
+    values_[i] = Progression::range(box.lo[i], box.hi[i]);
+    changed |= atom_bit(i);
+  }
   const std::vector<Atom>& atoms = lowering_.atoms();
-  for (std::size_t i = digits; i < atoms.size(); ++i) values_[i] = lowering_.atom_value(atoms[i], values_.data());
+  for (std::size_t i = digits; i < atoms.size(); ++i) {
+    if (evaluated_once_ && !(atoms[i].inputs & changed)) continue;
+    values_[i] = lowering_.atom_value(atoms[i], values_.data());
+    changed |= atom_bit(static_cast<int>(i));
+  }
+  evaluated_ = box, evaluated_once_ = true;
 }
 
 bool BoxAnalysis::dead(const Term& term) {

@@ -70,7 +70,10 @@ class BoxAnalysis {
   NormalForm normal_;
   std::optional<std::vector<Term>> live_, dead_;
   bool dead_made_ = false;
-  std::vector<Progression> values_, working_;
+  std::vector<Progression> values_, working_;  // of all atoms: on the box last evaluated; as constraints cut them
+  Box evaluated_;
+  bool evaluated_once_ = false;
+  std::uint64_t changed_ = 0;  // atoms that propagation cut since their dependants were evaluated
   std::vector<Range> scratch_;
   std::uint64_t random_ = 0;
 };

@@ -94,7 +94,8 @@ void Lowering::cut_to_suffix(const Linear& form, int side, Progression& range) c
 
 Linear Lowering::atom(Atom atom) {
   for (const Linear* part : {&atom.a, &atom.b})
-    for (const auto& [id, factor] : part->terms) atom.sides |= atoms_[id].sides;
+    for (const auto& [id, factor] : part->terms) atom.sides |= atoms_[id].sides, atom.inputs |= atom_bit(id);
+  if (atom.kind == AtomKind::opaque) atom.inputs = atom_bit(digits()) - 1;
   for (std::size_t i = static_cast<std::size_t>(digits()); i < atoms_.size(); ++i) {
     const Atom& x = atoms_[i];
     if (x.kind == atom.kind && x.a == atom.a && x.b == atom.b && x.divisor == atom.divisor && x.table == atom.table &&

@@ -45,8 +45,11 @@ struct Atom {
   int condition = -1;           // choice: tree node; a where it holds, else b
   Expressions::Id source = -1;  // opaque: evaluated as a range over the box; choice: the condition
   unsigned sides = 0;           // bit 0: q, bit 1: k
+  std::uint64_t inputs = 0;     // atoms that its value depends on, a bit each; the last stands for all from 63 on
   Progression global{};         // over the whole domain
 };
+
+inline std::uint64_t atom_bit(int atom) { return std::uint64_t{1} << std::min(atom, 63); }
 
 // `(f - offset) mod period < length`
 struct Periodic {

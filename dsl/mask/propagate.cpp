@@ -22,8 +22,9 @@ bool tighten(Int& lo, Int& hi, const std::vector<Periodic>& periodics) {
 
 bool BoxAnalysis::narrow(const Term& term, const Box& box, Box& live) {
   evaluate(box);
-  if (!propagate(term, values_)) return false;
-  for (int i = 0; i < lowering_.digits(); ++i) live.lo[i] = values_[i].lo, live.hi[i] = values_[i].hi;
+  working_ = values_;
+  if (!propagate(term, working_)) return false;
+  for (int i = 0; i < lowering_.digits(); ++i) live.lo[i] = working_[i].lo, live.hi[i] = working_[i].hi;
   return true;
 }
 
@@ -41,6 +42,7 @@ struct KeyPart {
 // digits anywhere in what constraints before it left of them.
 bool BoxAnalysis::certain(const Term& term, const Box& box, Digits& lo, Digits& hi) {
   evaluate(box);
+  working_ = values_;
   const TokenOrder& keys = lowering_.domain().keys;
   const int base = lowering_.first_digit(1);
   for (int i = 0; i < keys.digits(); ++i) lo[i] = box.lo[base + i], hi[i] = box.hi[base + i];
@@ -61,7 +63,7 @@ bool BoxAnalysis::certain(const Term& term, const Box& box, Digits& lo, Digits& 
       if (of_key && key.digit < 0 && (key = key_part(id, factor)).digit >= 0) continue;
       rest.terms.emplace_back(id, factor);
     }
-    const Progression other = value(rest, values_);
+    const Progression other = value(rest, working_);
     if (key.digit < 0) {
       if (other.lo < c.lo || other.hi > c.hi) lo[0] = 1, hi[0] = 0;
     } else {
@@ -75,7 +77,7 @@ bool BoxAnalysis::certain(const Term& term, const Box& box, Digits& lo, Digits& 
     }
     for (int i = 0; i < keys.digits(); ++i) {
       if (lo[i] > hi[i]) return lo[0] = 1, hi[0] = 0, true;
-      values_[static_cast<std::size_t>(base + i)] = Progression::range(lo[i], hi[i]);
+      working_[static_cast<std::size_t>(base + i)] = Progression::range(lo[i], hi[i]);
     }
   }
   return true;
@@ -83,6 +85,7 @@ bool BoxAnalysis::certain(const Term& term, const Box& box, Digits& lo, Digits& 
 
 bool BoxAnalysis::propagate(const Term& term, std::vector<Progression>& values) {
   for (int round = 0; round < kRounds; ++round) {
+    std::uint64_t cut = 0;
     for (const Constraint& c : term) {
       const Linear& form = lowering_.forms()[c.form];
       const Progression now = value(form, values);
@@ -92,8 +95,12 @@ bool BoxAnalysis::propagate(const Term& term, std::vector<Progression>& values) 
         lo = std::max(lo, now.lo), hi = std::min(hi, now.hi);
         if (!tighten(lo, hi, c.periodics)) return false;
       }
-      if (!require(form, lo, hi, values, 0) || !reevaluate(values)) return false;
+      changed_ = 0;
+      if (!require(form, lo, hi, values, 0)) return false;
+      cut |= changed_;
+      if (changed_ && !reevaluate(values)) return false;
     }
+    if (!cut) break;
   }
   return true;
 }
@@ -102,8 +109,10 @@ bool BoxAnalysis::propagate(const Term& term, std::vector<Progression>& values) 
 bool BoxAnalysis::reevaluate(std::vector<Progression>& values) {
   const std::vector<Atom>& atoms = lowering_.atoms();
   for (std::size_t i = lowering_.digits(); i < atoms.size(); ++i) {
+    if (!(atoms[i].inputs & changed_)) continue;
     Progression now = lowering_.atom_value(atoms[i], values.data());
     if (!now.clip(values[i].lo, values[i].hi)) return false;
+    if (now.lo != values[i].lo || now.hi != values[i].hi) changed_ |= atom_bit(static_cast<int>(i));
     values[i] = now;
   }
   return true;
@@ -142,6 +151,7 @@ bool BoxAnalysis::narrow(int id, Int lo, Int hi, std::vector<Progression>& value
   if (!values[id].clip(lo, hi)) return false;
   lo = values[id].lo, hi = values[id].hi;
   if (lo == before.lo && hi == before.hi) return true;
+  changed_ |= atom_bit(id);
   const Atom& atom = lowering_.atoms()[id];
   switch (atom.kind) {
     case AtomKind::div: return require(atom.a, lo * atom.divisor, hi * atom.divisor + atom.divisor - 1, values, depth);

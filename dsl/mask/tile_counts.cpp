@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxUnion = 4;  // boxes whose union is counted by inclusion and exclusion
 constexpr Int kTightnessRows = 5;
-constexpr double kTight = 1.02;       // hulls visit so many times the tiles that there are, at most
+constexpr double kTight = 1.02;  // hulls visit so many times the tiles that there are, at most
 
 Int tiles_between(Int lo, Int hi, const TokenOrder& keys, int digit, Anchor anchor) {
   if (lo > hi) return 0;
@@ -55,7 +55,8 @@ unsigned digits_of(const Lowering& lowering, int atom) {
 bool is_monotone(const Lowering& lowering, int atom) {
   const Atom& a = lowering.atoms()[atom];
   const auto parts = [&](const Linear& part) {
-    return std::all_of(part.terms.begin(), part.terms.end(), [&](const auto& t) { return is_monotone(lowering, t.first); });
+    return std::all_of(part.terms.begin(), part.terms.end(),
+                       [&](const auto& t) { return is_monotone(lowering, t.first); });
   };
   switch (a.kind) {
     case AtomKind::digit: return true;
