@@ -142,7 +142,11 @@ Progression Lowering::atom_value(const Atom& atom, const Progression* of) const 
     const Range r = atom.table->over(&in);
     return Progression::range(static_cast<Int>(r.lo), static_cast<Int>(r.hi));
   }
-  const Range r = expressions_.range(atom.source, ranges([&](int a) { return of[a]; }), scratch_);
+  const unsigned free = expressions_[atom.source].depends &
+                        ((Expressions::on(kPositionCount) << 1) - 1 - Expressions::on(at_q) - Expressions::on(at_k));
+  const Range r = atom.sides == 0 || free
+                      ? expressions_.static_range(atom.source)
+                      : expressions_.range(atom.source, ranges([&](int a) { return of[a]; }), scratch_);
   return Progression::range(static_cast<Int>(r.lo), static_cast<Int>(r.hi));
 }
 
@@ -166,7 +170,7 @@ Linear Lowering::lower(Expressions::Id id) {
   const auto in = [&](int i) { return linear(n.in[i]); };
   switch (n.op) {
     case OpCode::constant: return {static_cast<Int>(n.number), {}};
-    case OpCode::position: return position(n.index == at_q ? 0 : 1);
+    case OpCode::position: return n.index <= at_k ? position(n.index == at_q ? 0 : 1) : opaque(id);
     case OpCode::neg: return scaled(in(0), -1);
     case OpCode::add: return add(in(0), in(1));
     case OpCode::sub: return add(in(0), in(1), -1);

@@ -80,13 +80,17 @@ struct Domain {
   const TokenOrder& side(int s) const { return s == 0 ? queries : keys; }
 };
 
-// Lowers one predicate whose only free positions are q and k. Its trees hold for digits that are tokens: a live pair is
+// Lowers one predicate. What does not depend on q and k (lengths, scalars, head and batch where they are not bound) are
+// atoms of neither side. Its trees hold for digits that are tokens: a live pair is
 // of two tokens, and a dead one of a query that is a token with a key that is dead or no token.
 class Lowering {
  public:
   Lowering(Expressions& expressions, Expressions::Id root, const Domain& domain);
 
   int tree(bool negated) { return negated ? negative_ : positive_; }
+
+  // The same constraint where x - y, or x alone where y is -1, is known to be `value`, if that leaves its form.
+  Constraint with_known(const Constraint& c, int x, int y, Int value);
 
   const std::vector<Atom>& atoms() const { return atoms_; }
   const std::vector<Linear>& forms() const { return forms_; }

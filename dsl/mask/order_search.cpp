@@ -8,7 +8,7 @@ namespace tessera::mask {
 namespace {
 
 constexpr Int kSample = 4, kTableSample = 12;  // query tiles that a box is judged by
-constexpr Int kBudget = 6000;                  // rows looked at one by one
+constexpr Int kBudget = 1200;                  // rows looked at one by one
 constexpr double kDigitCost = 0.002;           // of the time: what a digit more has to win
 constexpr double kRowAnchorGain = 0.995;
 
@@ -104,8 +104,9 @@ KeyChoice OrderSearch::key_order(std::size_t which, const QueryChoice& queries) 
     try_keys(part, c, queries, system, best);
   }
   for (const std::vector<Int>& system : systems)
-    if (TileCounter& c = counter(part, query_system, system); !found && !c.separable())
-      try_keys(part, c, queries, system, best);
+    if (!found && (!part.plain || system.size() == 1 || system == query_system))
+      if (TileCounter& c = counter(part, query_system, system); !c.separable())
+        try_keys(part, c, queries, system, best);
   return best;
 }
 
@@ -133,6 +134,7 @@ std::vector<QueryChoice> OrderSearch::query_orders(std::size_t which, std::size_
       const bool here = separable_with_some(part, system);
       if (separable ? !here && system.size() > 1 : here || system.size() == 1) continue;
       found |= here && (system.size() > 1 || query_candidates_.systems.size() == 1);
+      part.plain |= found;
       for (const TargetCosts::Rate& rate : costs_.rates)
         for (const Order& order :
              boxes(system, request_.query_length, rate.query_rows * 5 / 8, rate.query_rows, query_candidates_)) {

@@ -48,6 +48,7 @@ class OrderSearch {
     std::unique_ptr<Expressions> expressions;
     Expressions::Id root;
     bool reads_tables;
+    bool plain = false;  // separable in some digits: orders in which it is not are tried only where they are simple
     std::map<std::pair<std::vector<Int>, std::vector<Int>>, std::unique_ptr<TileCounter>> counters;
   };
 

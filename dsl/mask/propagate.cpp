@@ -59,7 +59,7 @@ bool BoxAnalysis::certain(const Term& term, const Box& box, Digits& lo, Digits& 
     KeyPart key;
     Linear rest;
     for (const auto& [id, factor] : lowering_.forms()[c.form].terms) {
-      const bool of_key = lowering_.atoms()[id].sides & 2;
+      const bool of_key = (lowering_.atoms()[id].sides & 2) && !working_[static_cast<std::size_t>(id)].is_point();
       if (of_key && key.digit < 0 && (key = key_part(id, factor)).digit >= 0) continue;
       rest.terms.emplace_back(id, factor);
     }

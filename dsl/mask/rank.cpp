@@ -268,12 +268,14 @@ double live_pairs(const Pointwise& predicate, const PlanRequest& request) {
   };
   const OrderCandidates queries = order_candidates(e, root, 0, request.query_length, request.key_length),
                         keys = order_candidates(e, root, 1, request.query_length, request.key_length);
-  for (const std::vector<Int>& q : queries.systems)
-    for (const std::vector<Int>& k : keys.systems) {
-      const Order rows = units(q), columns = units(k);
-      TileCounter counter(e, root, {rows, request.query_length}, {columns, request.key_length});
-      if (counter.separable()) return counter.count(rows, columns, Anchor::grid, kLiveRows).visited;
-    }
+  for (const bool product : {true, false})  // exact, or at least told by the hulls of single rows
+    for (const std::vector<Int>& q : queries.systems)
+      for (const std::vector<Int>& k : keys.systems) {
+        const Order rows = units(q), columns = units(k);
+        TileCounter counter(e, root, {rows, request.query_length}, {columns, request.key_length});
+        if (product ? counter.separable() : q == k && counter.cheap(rows, columns))
+          return counter.count(rows, columns, Anchor::grid, kCountedRows).visited;
+      }
   TileCounter counter(e, root, TokenOrder(request.query_length), TokenOrder(request.key_length));
   return counter.count(Order::identity(1), Order::identity(1), Anchor::grid, kLiveRows).visited;
 }

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kMaxUnion = 4;  // boxes whose union is counted by inclusion and exclusion
 constexpr Int kTightnessRows = 5;
 constexpr double kTight = 1.02;  // hulls visit so many times the tiles that there are, at most
+constexpr double kFound = 0.9;   // and find so many of the full ones
 
 Int tiles_between(Int lo, Int hi, const TokenOrder& keys, int digit, Anchor anchor) {
   if (lo > hi) return 0;
@@ -212,7 +213,12 @@ std::vector<Digits> TileCounter::sampled(const TokenOrder& queries, Int sample, 
   std::vector<Digits> tiles;
   weight = 1;
   if (sample <= 0 || queries.tiles() <= sample) {
-    for (Int t = 0; t < queries.tiles(); ++t) tiles.push_back(queries.coordinates(t));
+    for (Int t = 0; t < queries.tiles(); ++t) {
+      const Digits tile = queries.coordinates(t);
+      Digits least{};
+      for (int i = 0; i < queries.digits(); ++i) least[i] = queries.first(i, tile[i]);
+      if (queries.valid(least)) tiles.push_back(tile);
+    }
     return tiles;
   }
   Digits first{}, count{};
@@ -305,15 +311,19 @@ bool TileCounter::hulls_are_tight(const TokenOrder& queries, const TokenOrder& k
   tight_ = analysis_.terms() != nullptr && analysis_.terms()->size() <= kMaxUnion;
   for (std::size_t t = 0; tight_ && t < analysis_.terms()->size(); ++t)
     for (const Constraint& c : (*analysis_.terms())[t]) tight_ &= c.periodics.empty();
-  Int hull = 0, there = 0;
+  RowCount hull, there;
   double weight = 1;
   if (tight_)
     for (const Digits& tile : sampled(queries, kTightnessRows, weight)) {
       RowCount row;
       count_hulls(key_boxes(queries, tile), keys, Anchor::grid, row);
-      hull += row.visited, there += count_row(analysis_, queries, keys, tile, false).visited;
+      const RowCount listed = count_row(analysis_, queries, keys, tile, false);
+      hull.visited += row.visited, hull.full += row.full;
+      there.visited += listed.visited, there.full += listed.full;
     }
-  if (static_cast<double>(hull) > kTight * static_cast<double>(there)) tight_ = false;
+  if (static_cast<double>(hull.visited) > kTight * static_cast<double>(there.visited) ||
+      static_cast<double>(hull.full) < kFound * static_cast<double>(there.full))
+    tight_ = false;
   return tight_;
 }
 
@@ -330,7 +340,8 @@ Tally TileCounter::count(const Order& query_order, const Order& key_order, Ancho
   tally.query_tiles = static_cast<double>(queries.tiles());
   if (nothing_live() || queries.tiles() == 0 || keys.tiles() == 0) return tally.exact = true, tally;
   const bool all = sample <= 0 || queries.tiles() <= sample;
-  if (separable()) return product(queries, keys, anchor, all);
+  const bool ragged = queries.ragged() || keys.ragged();  // products count tiles without a token
+  if (separable() && !(ragged && all)) return product(queries, keys, anchor, all);
   if (sample > 0 && hulls_are_tight(queries, keys)) {
     std::vector<Int> key{sample};
     for (const OrderDigit& d : query_order.digits) key.push_back(d.tile), key.push_back(d.origin);
@@ -347,6 +358,7 @@ Tally TileCounter::count(const Order& query_order, const Order& key_order, Ancho
       if (all) tally.row_full.push_back(static_cast<float>(r.full));
     }
     tally.visited *= it->second.second, tally.full *= it->second.second;
+    if (all) tally.query_tiles = static_cast<double>(it->second.first.size());
     return tally;
   }
   double weight = 1;
@@ -360,6 +372,7 @@ Tally TileCounter::count(const Order& query_order, const Order& key_order, Ancho
       tally.row_visited.push_back(static_cast<float>(r.visited)), tally.row_full.push_back(static_cast<float>(r.full));
   }
   tally.visited *= weight, tally.full *= weight;
+  if (all) tally.query_tiles = static_cast<double>(tally.row_visited.size());
   tally.exact = all;
   return tally;
 }

@@ -88,4 +88,23 @@ std::vector<mask::Order> boxes_of(const std::vector<std::int64_t>& weights, std:
   return boxes;
 }
 
+std::vector<OrderPair> orders_of(const std::vector<std::vector<std::int64_t>>& systems, std::int64_t queries,
+                                 std::int64_t keys) {
+  std::vector<OrderPair> pairs;
+  for (const auto& [q, k] : {std::pair{64, 64}, {128, 128}, {192, 80}})
+    pairs.push_back({mask::Order::identity(q), mask::Order::identity(k)});
+  for (const auto& system : systems) {
+    const std::vector<mask::Order> q = boxes_of(system, queries, 64), k = boxes_of(system, keys, 64);
+    for (std::size_t i = 0; i < 3 && !q.empty(); ++i)
+      pairs.push_back({q[i * (q.size() - 1) / 2], k[i == 1 ? 0 : i * (k.size() - 1) / 2]});
+    if (!q.empty()) {
+      OrderPair shifted{q.back(), mask::Order::identity(64)};
+      shifted.queries.digits.back().origin = shifted.queries.digits.back().tile / 2;
+      pairs.push_back(shifted);
+      pairs.push_back({mask::Order::identity(64), q.front()});
+    }
+  }
+  return pairs;
+}
+
 }  // namespace tessera::testing

@@ -20,4 +20,12 @@ Difference compare_rows(const TileMap& got, const TileMap& want);
 // Boxes with this many rows for digits of these weights, from wide in the outermost digit to wide in the last.
 std::vector<mask::Order> boxes_of(const std::vector<std::int64_t>& weights, std::int64_t tokens, std::int64_t rows);
 
+struct OrderPair {
+  mask::Order queries, keys;
+};
+// Identities of three sizes, and wide, square and long boxes of each system, also with origins and with the identity on
+// one side.
+std::vector<OrderPair> orders_of(const std::vector<std::vector<std::int64_t>>& systems, std::int64_t queries,
+                                 std::int64_t keys);
+
 }  // namespace tessera::testing

@@ -9,29 +9,6 @@ using namespace tessera::testing;
 
 namespace {
 
-struct Pair {
-  mask::Order queries, keys;
-};
-
-// Identities of three sizes, and wide, square and long boxes of each system.
-std::vector<Pair> orders_of(const GeometryMask& m) {
-  std::vector<Pair> pairs;
-  for (const auto& [q, k] : {std::pair{64, 64}, {128, 128}, {192, 80}})
-    pairs.push_back({mask::Order::identity(q), mask::Order::identity(k)});
-  for (const auto& system : m.systems) {
-    const std::vector<mask::Order> q = boxes_of(system, m.queries, 64), k = boxes_of(system, m.keys, 64);
-    for (std::size_t i = 0; i < 3 && !q.empty(); ++i)
-      pairs.push_back({q[i * (q.size() - 1) / 2], k[i == 1 ? 0 : i * (k.size() - 1) / 2]});
-    if (!q.empty()) {  // origins, and orders of the two sides that differ
-      Pair shifted{q.back(), mask::Order::identity(64)};
-      shifted.queries.digits.back().origin = shifted.queries.digits.back().tile / 2;
-      pairs.push_back(shifted);
-      pairs.push_back({mask::Order::identity(64), q.front()});
-    }
-  }
-  return pairs;
-}
-
 mask::PlanRequest lengths_of(const GeometryMask& m) {
   mask::PlanRequest r;
   r.query_length = m.queries, r.key_length = m.keys;
@@ -50,7 +27,7 @@ void check_catalogue(std::int64_t length, bool odd) {
   for (const GeometryMask& m : geometry_catalogue(length, odd)) {
     CAPTURE(m.name);
     const Oracle oracle(m.mask, lengths_of(m));
-    for (const Pair& pair : orders_of(m)) {
+    for (const OrderPair& pair : orders_of(m.systems, m.queries, m.keys)) {
       CAPTURE(mask::to_string(pair.queries));
       CAPTURE(mask::to_string(pair.keys));
       const mask::TokenOrder queries(pair.queries, m.queries), keys(pair.keys, m.keys);
