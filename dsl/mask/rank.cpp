@@ -61,6 +61,7 @@ class Rater {
       ranked.plan.passes.push_back(std::move(pass));
     }
     ranked.waste = live_ > 0 ? area / live_ : 0;
+    bound(ranked, area);
     return ranked;
   }
 
@@ -88,6 +89,22 @@ class Rater {
     counts.visited = whole(tally.visited), counts.full = whole(tally.full);
     counts.partial = counts.visited - counts.full;
     return counts;
+  }
+
+  void bound(RankedPlan& ranked, double area) const {
+    const Pass& first = ranked.plan.passes[0];
+    const Order& keys = first.sources[0].keys;
+    const double columns = static_cast<double>(TokenOrder(keys, request_.key_length).tiles() * step_keys(keys.tile()));
+    double worst = 0;
+    for (std::size_t p = 0; p < ranked.passes.size(); ++p)
+      for (std::size_t i = 0; i < ranked.passes[p].sources.size(); ++i)
+        worst += ranked.passes[p].sources[i].tally.worst *
+                 static_cast<double>(step_keys(ranked.plan.passes[p].sources[i].keys.tile()));
+    const double rows = ranked.passes[0].sources[0].tally.query_tiles * ranked.passes[0].rows;
+    const double pairs = static_cast<double>(request_.query_length) * static_cast<double>(request_.key_length);
+    ranked.live_bound = live_ > 0 ? pairs / live_ : 0;
+    ranked.tile_bound = area > 0 ? rows * columns / area : 0;
+    ranked.worst_bound = worst > 0 ? columns / worst : 0;
   }
 
   void time(RankedPass& pass, const QueryChoice& queries) const {
@@ -282,6 +299,20 @@ double live_pairs(const Pointwise& predicate, const PlanRequest& request) {
 
 std::vector<RankedPlan> rank_plans(const Pointwise& predicate, const PlanRequest& request, const TargetCosts& costs) {
   return Ranking(predicate, request, costs).run();
+}
+
+std::vector<RankedPlan> candidate_plans(const Pointwise& predicate, const PlanRequest& request,
+                                        const TargetCosts& costs, std::size_t most) {
+  OrderSearch search(predicate, {predicate}, request, costs);
+  Rater rater(predicate, request, costs, live_pairs(predicate, request));
+  std::vector<RankedPlan> plans;
+  for (const QueryChoice& queries : search.query_orders(0, most)) {
+    const KeyChoice keys = search.key_order(0, queries);
+    plans.push_back(rater.rate(whole(queries, keys.order, keys.anchor)));
+  }
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const RankedPlan& a, const RankedPlan& b) { return a.seconds < b.seconds; });
+  return plans;
 }
 
 RankedPlan rate_plan(const Pointwise& predicate, const PlanRequest& request, const TargetCosts& costs,

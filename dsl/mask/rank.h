@@ -30,7 +30,10 @@ struct RankedPlan {
   Plan plan;  // orders, parts, anchors and counts; its schedules are empty lists
   std::vector<RankedPass> passes;
   double seconds = 0;
-  double waste = 0;   // pairs computed to live pairs
+  double waste = 0;  // pairs computed to live pairs
+  // How many times fewer pairs than dense attention in the same tiles: those that are live, those computed, and those
+  // computed by the rows that compute most.
+  double live_bound = 0, tile_bound = 0, worst_bound = 0;
   bool exact = true;  // all query tiles were counted
 
   double tiles_a_query_tile() const;
@@ -40,6 +43,11 @@ struct RankedPlan {
 // The best few, fastest first; the identity order is always among them. Its free head and batch are those of entry 0,
 // which stand for all.
 std::vector<RankedPlan> rank_plans(const Pointwise& predicate, const PlanRequest& request, const TargetCosts& costs);
+
+// Plans of one pass and one source, each in another query box with the best key box for it: `most` of them, fastest
+// first.
+std::vector<RankedPlan> candidate_plans(const Pointwise& predicate, const PlanRequest& request,
+                                        const TargetCosts& costs, std::size_t most);
 
 // One plan of a single pass and source in given orders.
 RankedPlan rate_plan(const Pointwise& predicate, const PlanRequest& request, const TargetCosts& costs,

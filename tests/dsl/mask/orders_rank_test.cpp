@@ -218,3 +218,54 @@ TEST_CASE("ranking is the same on every run, and quick where geometry is plain")
     CHECK(text() == text());
   }
 }
+
+TEST_CASE("bounds by tiles of neighbourhoods are those that are published") {
+  struct Row {
+    std::vector<Neighbourhood> axes;
+    std::vector<int> queries, keys;
+    double worst, mean, dense, live;
+  };
+  const auto axes = [](std::vector<std::int64_t> extents, std::vector<std::int64_t> windows,
+                       std::vector<std::int64_t> strides) {
+    std::vector<Neighbourhood> result;
+    for (std::size_t i = 0; i < extents.size(); ++i) result.push_back({extents[i], windows[i], strides[i]});
+    return result;
+  };
+  const std::vector<std::int64_t> flux{256, 256}, hunyuan{30, 48, 80}, cosmos{16, 44, 80}, three{1, 1, 1};
+  const std::vector<std::int64_t> wide{80, 80}, volume{18, 24, 24};
+  const std::vector<int> flat{16, 8}, deep{2, 8, 8}, cube{4, 4, 8};
+  // A tile that the end of an axis clips is not dense here: 20.75 % instead of 22 % where 30 is cut in tiles of 4.
+  const Row rows[] = {
+      {axes({32768}, {2048}, {1}), {128}, {128}, 15.06, 15.11, 89, 16},
+      {axes(flux, wide, {1, 1}), flat, flat, 6.65, 7.51, 50, 10.24},
+      {axes(flux, wide, {16, 1}), flat, flat, 9.31, 9.58, 87, 10.24},
+      {axes(flux, wide, {16, 8}), flat, flat, 9.31, 9.58, 87, 10.24},
+      {axes(flux, wide, {1, 1}), {16, 16}, flat, 6.10, 0, 0, 10.24},
+      {axes(hunyuan, volume, three), deep, deep, 3.60, 5.44, 17, 11.11},
+      {axes(hunyuan, volume, three), cube, cube, 4.57, 6.24, 20.75, 11.11},
+      {axes(hunyuan, volume, three), {4, 8, 8}, deep, 3.27, 0, 0, 11.11},
+      {axes(hunyuan, volume, {1, 8, 8}), deep, deep, 10.0, 10.6, 91, 11.11},
+      {axes(hunyuan, volume, {2, 8, 8}), deep, deep, 11.11, 11.11, 100, 11.11},
+      {axes(cosmos, {16, 24, 16}, three), cube, cube, 5.24, 6.09, 37, 9.17},
+      {axes(cosmos, {16, 24, 16}, three), {8, 4, 8}, cube, 5.24, 0, 0, 9.17},
+      {axes(cosmos, {16, 32, 48}, three), cube, cube, 1.75, 2.08, 82, 2.29},
+  };
+  for (const Row& row : rows) {
+    mask::Order queries, keys;
+    std::int64_t weight = 1;
+    int rows_of_tile = 1;
+    for (std::size_t i = row.axes.size(); i-- > 0;) {
+      queries.digits.insert(queries.digits.begin(), {weight, row.queries[i], 0});
+      keys.digits.insert(keys.digits.begin(), {weight, row.keys[i], 0});
+      weight *= row.axes[i].extent, rows_of_tile *= row.queries[i];
+    }
+    const mask::RankedPlan plan = mask::rate_plan(neighbourhood_grid(row.axes), request(weight, weight, 1),
+                                                  h200_costs(128), queries, rows_of_tile, keys);
+    CAPTURE(mask::to_string(plan));
+    CHECK(plan.worst_bound == doctest::Approx(row.worst).epsilon(0.004));
+    CHECK(plan.live_bound == doctest::Approx(row.live).epsilon(0.004));
+    if (row.mean == 0) continue;
+    CHECK(plan.tile_bound == doctest::Approx(row.mean).epsilon(0.004));
+    CHECK(100 * plan.full_share() == doctest::Approx(row.dense).epsilon(0.03));
+  }
+}
