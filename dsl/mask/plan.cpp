@@ -12,7 +12,8 @@ int Order::tile() const {
 
 std::string to_string(const Order& order) {
   std::vector<std::string> digits;
-  for (const OrderDigit& d : order.digits) digits.push_back(fmt::format("{}:{}", d.weight, d.tile));
+  for (const OrderDigit& d : order.digits)
+    digits.push_back(fmt::format("{}:{}", d.weight, d.tile) + (d.origin ? fmt::format("-{}", d.origin) : ""));
   return fmt::format("[{}]", fmt::join(digits, ", "));
 }
 
@@ -23,8 +24,10 @@ std::string unsupported(const Plan& plan) {
   const Pass& pass = plan.passes[0];
   if (pass.sources.size() != 1)
     return fmt::format("{} key sources, which no kernel walks in one pass yet", pass.sources.size());
+  if (pass.sources[0].part) return "a source of a part of the predicate, which no kernel takes by itself yet";
+  if (pass.sources[0].anchor == Anchor::row) return "key tiles that start where a query tile's keys do, not on a grid";
   for (const auto& [side, order] : {std::pair{"query", &pass.queries}, {"key", &pass.sources[0].keys}})
-    if (order->digits.size() != 1 || order->digits[0].weight != 1)
+    if (order->digits.size() != 1 || order->digits[0].weight != 1 || order->digits[0].origin != 0)
       return fmt::format("a {} order {}, where tiles are runs of consecutive tokens yet", side, to_string(*order));
   return {};
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,11 +18,16 @@
 
 namespace tessera::mask {
 
-// A token order as digits (outermost first): token n = sum weight * c. The identity order is one digit of weight 1.
-// A tile covers `tile` consecutive values of each digit.
+struct Pointwise;
+
+// A token order as digits, outermost first: token n = sum of weight * c. Weights decrease strictly, the last is 1; the
+// identity order is one digit. An inner digit has ceil(weight above / weight) values, the outermost as many as the
+// length asks for. Tile t covers the values from t * tile - origin on, cut to those there are; the rows of a tile are
+// the combinations of its values, the last digit's fastest.
 struct OrderDigit {
   std::int64_t weight = 1;
   int tile = 1;
+  int origin = 0;
   friend bool operator==(const OrderDigit&, const OrderDigit&) = default;
 };
 struct Order {
@@ -30,7 +36,7 @@ struct Order {
   int tile() const;  // tokens a tile: product over the digits
   friend bool operator==(const Order&, const Order&) = default;
 };
-std::string to_string(const Order& order);  // "[1:128]"
+std::string to_string(const Order& order);  // "[1:128]", "[112:7-4, 1:7-4]" where origins are 4
 
 // Key tiles of a query tile as `count` disjoint spans. `bounds` is a scalar function whose arguments are
 //   i32 first, i32 last      the query tokens of the tile, inclusive and clipped to the length
@@ -70,10 +76,15 @@ struct Counts {
   std::int64_t later = 0;                                      // of those visited: by the later half of the query tiles
 };
 
+// Where key tiles start: at multiples of their size less the origin, or at the first key that the query tile sees.
+enum class Anchor : std::uint8_t { grid, row };
+
 struct Source {
   Order keys;
   std::variant<Spans, TileList> schedule;
   Counts counts;
+  std::shared_ptr<const Pointwise> part{};  // of the predicate; null: all of it. Parts of a plan are disjoint
+  Anchor anchor = Anchor::grid;
 };
 struct Pass {
   Order queries;

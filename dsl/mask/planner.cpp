@@ -94,20 +94,20 @@ Counts count_spans(Expressions& e, const std::vector<SpanBounds>& spans, bool bo
   const bool by_head = depends & Expressions::on(at_head), by_batch = bounded || (depends & Expressions::on(at_batch));
   const std::int64_t heads = by_head ? r.heads : 1, batch = by_batch ? r.batch : 1;
   const Int weight = (by_head ? 1 : r.heads) * (by_batch ? 1 : r.batch);
-  const TileGrid grid{r.query_length, r.key_length, r.query_tile, r.key_tile};
+  const Int query_tiles = ceil_div(r.query_length, r.query_tile);
   Counts counts;
-  counts.total = grid.query_tiles() * grid.key_tiles() * r.heads * r.batch;
+  counts.total = query_tiles * ceil_div(r.key_length, r.key_tile) * r.heads * r.batch;
   PointProgram program(e, roots);
   std::vector<double> at(roots.size());
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t h = 0; h < heads; ++h)
-      for (Int t = 0; t < grid.query_tiles(); ++t) {
+      for (Int t = 0; t < query_tiles; ++t) {
         const Int first = t * r.query_tile, last = std::min(first + r.query_tile, r.query_length) - 1;
         program.run({0, 0, h, b, r.query_length, r.key_length, first, last, key_bound(r, b)}, at.data());
         for (std::size_t s = 0; s < spans.size(); ++s) {
           const Int visited = weight * static_cast<Int>(at[4 * s + 3] - at[4 * s]);
           counts.visited += visited;
-          if (2 * t >= grid.query_tiles()) counts.later += visited;
+          if (2 * t >= query_tiles) counts.later += visited;
           counts.full += weight * static_cast<Int>(at[4 * s + 2] - at[4 * s + 1]);
         }
       }
@@ -166,20 +166,20 @@ std::tuple<TileList, Counts, ir::WorkOrder> make_list(const Pointwise& predicate
   for (std::int32_t c : classes.of) ++weight[static_cast<std::size_t>(c)];
   TileList list;
   Counts counts;
-  TileGrid grid{r.query_length, r.key_length, r.query_tile, r.key_tile};
-  counts.total = grid.query_tiles() * grid.key_tiles() * r.heads * r.batch;
+  const TokenOrder queries(r.query_length, r.query_tile);
+  counts.total = queries.tiles() * ceil_div(r.key_length, r.key_tile) * r.heads * r.batch;
   for (std::size_t c = 0; c < classes.members.size(); ++c) {
     const auto [b, h] = classes.members[c];
-    grid.key_length = key_bound(r, b);
     Expressions e(predicate, r.scalars);
     const Id root = e.body(bound_positions(r, b, h), true);
-    BoxAnalysis analysis(e, root, {grid.query_length, grid.key_length});
+    const TokenOrder keys(key_bound(r, b), r.key_tile);
+    BoxAnalysis analysis(e, root, {queries, keys});
     const std::size_t rows = list.rows.size();
-    append_rows(analysis, grid, list);
+    append_rows(analysis, queries, keys, list);
     for (std::size_t i = rows; i < list.rows.size(); i += TileList::kFields) {
       counts.partial += weight[c] * list.rows[i + 1];
       counts.full += weight[c] * list.rows[i + 2];
-      if (2 * Int{list.rows[i + 3]} >= grid.query_tiles())
+      if (2 * Int{list.rows[i + 3]} >= queries.tiles())
         counts.later += weight[c] * (list.rows[i + 1] + list.rows[i + 2]);
     }
     longest_first(list, rows);

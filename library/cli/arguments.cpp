@@ -137,6 +137,20 @@ void add_picture(CLI::App& app, Arguments& a) {
   add_json(app, a);
 }
 
+void add_simulation(CLI::App& app, Arguments& a) {
+  add_whole(app, "--query-length", a.query_length, "queries of a sequence (default: as for explain)");
+  add_whole(app, "--key-length", a.key_length, "keys of a sequence (default: as for explain)");
+  add_whole(app, "--heads", a.heads, "query heads (default: 8)");
+  add_whole(app, "--batch", a.batch, "sequences (default: 1)");
+  add_whole(app, "--head-dim", a.head_dim, "columns of Q and K (default: 128)", 8);
+  add_whole(app, "--value-dim", a.value_dim, "columns of V and O (default: as Q and K)", 1);
+  add_whole(app, "--candidates", a.candidates, "query tiles that are listed beside the best plans (default: 8)");
+  add_text(app, "--query-order", "ORDER", a.query_order,
+           "rate this order alone: digits as weight:tile, as 128:8,1:16 of a grid with rows of 128");
+  add_text(app, "--key-order", "ORDER", a.key_order, "likewise of the keys");
+  add_json(app, a);
+}
+
 void add_bench(CLI::App& app, Arguments& a) {
   add_choice(app, "--suite", a.suite, bench::suite_names(), "which workloads");
   add_text(app, "--only", "TEXT", a.only, "only workloads with this in their names; several with commas between");
@@ -160,6 +174,11 @@ void add_commands(CLI::App& app, Arguments& a) {
   add_sizes(*explain, a);
   add_common(*explain, a);
   add_patterns(*explain, a);
+
+  CLI::App* simulate =
+      app.add_subcommand("simulate", "predict what token orders and tiles would make of a pattern")->group("Commands");
+  add_simulation(*simulate, a);
+  add_patterns(*simulate, a);
 
   CLI::App* inspect =
       app.add_subcommand("inspect", "print the program of a pattern at one stage of compilation")->group("Commands");

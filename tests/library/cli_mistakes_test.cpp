@@ -42,7 +42,7 @@ std::string names_of_patterns() {
 
 TEST_CASE("commands, patterns and options that there are not") {
   const std::string patterns = names_of_patterns();
-  const std::string commands = "explain, inspect, draw, run, tune, bench, patterns";
+  const std::string commands = "explain, simulate, inspect, draw, run, tune, bench, patterns";
   CHECK(refusal("") == "error: no command is given; note: give one of " + commands);
   CHECK(refusal("explan causal") == "error: there is no command 'explan'; note: did you mean explain? there are: " +
                                         commands + "; see tessera --help");
@@ -61,7 +61,8 @@ TEST_CASE("commands, patterns and options that there are not") {
         "error: explain causal has no option '--left'; note: it is an option of window, sinks, a-shape, tri-shape, "
         "per-head; see tessera explain --help");
   CHECK(refusal("run causal --heads=4 --input a --output b") ==
-        "error: run causal has no option '--heads'; note: it is an option of explain, inspect, tune; see tessera run "
+        "error: run causal has no option '--heads'; note: it is an option of explain, simulate, inspect, tune; see "
+        "tessera run "
         "--help");
   CHECK(refusal("--heads 4 explain causal") ==
         "error: --heads stands before what it belongs to; note: give it after explain");
