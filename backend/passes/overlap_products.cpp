@@ -46,6 +46,18 @@ bool find_group(const Block& body, Chain& chain) {
   return false;
 }
 
+// A predicate of many operations on each element needs the registers that a product in flight would have.
+bool decides_at_length(const Block& body, Axis axis, const Graph& graph) {
+  constexpr int kShort = 8;
+  int operations = 0;
+  for (const Op& op : body.ops)
+    for (Value v : op.results) {
+      const Type& type = graph.type(v);
+      operations += type.has(axis) && !is_float(type.dtype) && type.kind == TypeKind::tile;
+    }
+  return operations > kShort;
+}
+
 bool is_argument(const Block& body, Value v) {
   return std::find(body.args.begin(), body.args.end(), v) != body.args.end();
 }
@@ -81,6 +93,7 @@ std::optional<Chain> find_chain(const Op& loop, const Graph& graph) {
     if (op.code == OpCode::mma_wait && chain.first_wait == nullptr) chain.first_wait = &op;
   }
   if (chain.product == nullptr || chain.product->operands.size() != 3 || !find_group(body, chain)) return {};
+  if (decides_at_length(body, chain.product->axis, graph)) return {};
   if (chain.first_wait == chain.done || chain.first_wait->index != 0) return {};
 
   const Value left = chain.product->operands[0], right = chain.product->operands[1];
