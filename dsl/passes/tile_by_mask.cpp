@@ -34,6 +34,8 @@ class Tiler {
     out_.kernel.whole = extents_.whole_axes();
     out_.kernel.functions.clear();
     append_params();
+    for (std::size_t i = list_params_.size(); i-- > 0;)
+      if (list_params_[i] >= 0) out_.programs = list_of(i);
     rewriter_.retype = [this](const ir::Type& t) { return extents_.bind(t); };
     rewriter_.run();
     return std::move(out_);
@@ -60,8 +62,10 @@ class Tiler {
   Value allowed(const Op& op, Builder& b);
   Value position(Axis axis, Value start, Builder& b);
   Value start(Axis axis, Builder& b);
-  Value grid_tile(Axis axis, Builder& b);
-  ListRow row_of(std::size_t source, Builder& b);
+  ProgramTiles list_of(std::size_t source) const {
+    const auto& list = std::get<mask::TileList>(pass_->sources[source].schedule);
+    return {traced_, list, list_params_[source], pass_->queries.tile()};
+  }
   Value grid_index(const char* name, Builder& b);
   const Inside* inside(Axis axis) const;
   std::vector<Value> positions(Axis query, Axis key, Value q, Value k, Builder& b);
@@ -115,21 +119,8 @@ const Tiler::Inside* Tiler::inside(Axis axis) const {
 // First token of the tile along `axis` that the code being emitted works on.
 Value Tiler::start(Axis axis, Builder& b) {
   if (const Inside* in = inside(axis)) return in->start;
-  return extents_.is_grid(axis) ? named(b, b.mul(grid_tile(axis, b), extents_.tile(axis)), "first") : b.constant(0);
-}
-
-// Of the tiles along a grid axis, the one that this program computes: a list says which query tile has its place.
-Value Tiler::grid_tile(Axis axis, Builder& b) {
-  for (std::size_t i = 0; pass_ && i < pass_->sources.size(); ++i)
-    if (list_params_[i] >= 0 && axis == ir::query_axis(traced_))
-      return named(b, row_of(i, b).field(3, b), "query_tile");
-  return b.program_id(axis);
-}
-
-ListRow Tiler::row_of(std::size_t source, Builder& b) {
-  const Axis query = ir::query_axis(traced_);
-  return list_row(std::get<mask::TileList>(pass_->sources[source].schedule), list_params_[source], query,
-                  extents_.tile(query), grid_index("Head", b), grid_index("Batch", b), b);
+  return extents_.is_grid(axis) ? named(b, b.mul(out_.programs.tile(axis, b), extents_.tile(axis)), "first")
+                                : b.constant(0);
 }
 
 Value Tiler::position(Axis axis, Value start, Builder& b) {
@@ -234,7 +225,7 @@ std::vector<Schedule> Tiler::schedules(const Op& op, Value bound, Builder& b) {
     all.push_back(
         schedule(pass_->sources[i],
                  {query, op.axis, extents_.tile(query), tile, first_param_.at(op.index),
-                  list_params_[i] >= 0 ? row_of(i, b) : ListRow{}, start(query, b), end, bool(bound), head, batch},
+                  list_params_[i] >= 0 ? list_of(i).row(b) : ListRow{}, start(query, b), end, bool(bound), head, batch},
                  b));
   return all;
 }

@@ -182,7 +182,7 @@ Value Guards::guarded(ir::Rewriter& r, Value v, Axis axis, double neutral, Build
   } else if (const ir::Dim* whole = kernel_.whole_extent(axis)) {
     end = b.constant(whole->extent);
   } else {
-    at = b.add(at, b.mul(b.program_id(axis), type.extent(axis)));
+    at = b.add(at, b.mul(tiled_.programs.tile(axis, b), type.extent(axis)));
     end = b.length(axis);
   }
   const Value within = b.binary(OpCode::lt, at, end);

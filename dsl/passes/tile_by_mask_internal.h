@@ -42,9 +42,34 @@ struct TileLoop {
   bool inside = false;
 };
 
+// The row of a list that a program works on.
+struct ListRow {
+  int params = -1;  // the first of the list's kListTables
+  ir::Value row{};
+
+  ir::Value field(int column, ir::Builder& into) const;  // as mask::TileList has them
+};
+
+// Which tile of a grid axis a program computes: that of its own number, but of the queries where a list says which
+// query tile has its place.
+class ProgramTiles {
+ public:
+  ProgramTiles() = default;
+  ProgramTiles(const ir::Kernel& traced, const mask::TileList& list, int params, int query_tile);
+
+  ir::Value tile(ir::Axis grid_axis, ir::Builder& b) const;
+  ListRow row(ir::Builder& b) const;  // the program's, of this list
+
+ private:
+  const mask::TileList* list_ = nullptr;
+  int params_ = -1, query_tile_ = 0;
+  ir::Axis query_{}, head_{}, batch_{};
+};
+
 // What the edge guards have to know of a kernel that was just tiled.
 struct Tiled {
   ir::Kernel kernel;
+  ProgramTiles programs;
   std::vector<TileLoop> loops;
   // Values that are false on the positions past the end of an axis: the bounds' share of `allowed`.
   std::unordered_map<std::uint32_t, ir::Axis> within;
@@ -59,16 +84,6 @@ struct Schedule {
   int ids = -1;                        // parameter of the tile ids
   ir::Value first_partial{}, partials{}, first_full{}, fulls{};
 };
-
-// The row of a list that a program works on.
-struct ListRow {
-  int params = -1;  // the first of the list's kListTables
-  ir::Value row{};
-
-  ir::Value field(int column, ir::Builder& into) const;  // as mask::TileList has them
-};
-ListRow list_row(const mask::TileList& list, int params, ir::Axis query, int query_tile, ir::Value head,
-                 ir::Value batch, ir::Builder& into);
 
 // Emits the scalar arithmetic that finds the tiles of this program's query tile.
 struct ScheduleRequest {

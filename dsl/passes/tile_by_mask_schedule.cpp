@@ -35,15 +35,28 @@ Schedule by_list(const ListRow& row, Builder& into) {
 
 }  // namespace
 
-ListRow list_row(const mask::TileList& list, int params, ir::Axis query, int query_tile, Value head, Value batch,
-                 Builder& into) {
-  Value row = into.program_id(query);
-  if (!list.class_of.empty()) {
-    const Value at[] = {batch, head};
-    const Value tiles = into.div(into.add(into.length(query), query_tile - 1), query_tile);
-    row = into.add(into.mul(into.gather(params + 2, DType::i32, at), tiles), row);
+ProgramTiles::ProgramTiles(const ir::Kernel& traced, const mask::TileList& list, int params, int query_tile)
+    : list_(&list), params_(params), query_tile_(query_tile), query_(ir::query_axis(traced)) {
+  for (ir::Axis axis : traced.grid) {
+    if (axis == ir::Axis::named("Head")) head_ = axis;
+    if (axis == ir::Axis::named("Batch")) batch_ = axis;
   }
-  return {params, row};
+}
+
+Value ProgramTiles::tile(ir::Axis grid_axis, Builder& b) const {
+  if (!list_ || grid_axis != query_) return b.program_id(grid_axis);
+  return named(b, row(b).field(3, b), "query_tile");
+}
+
+ListRow ProgramTiles::row(Builder& b) const {
+  Value row = b.program_id(query_);
+  if (!list_->class_of.empty()) {
+    const auto index = [&](ir::Axis axis) { return axis ? b.program_id(axis) : b.constant(0); };
+    const Value at[] = {index(batch_), index(head_)};
+    const Value tiles = b.div(b.add(b.length(query_), query_tile_ - 1), query_tile_);
+    row = b.add(b.mul(b.gather(params_ + 2, DType::i32, at), tiles), row);
+  }
+  return {params_, row};
 }
 
 Value ListRow::field(int column, Builder& into) const {
