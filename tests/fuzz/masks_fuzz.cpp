@@ -9,7 +9,7 @@
 #include <tessera/dsl/passes/simplify.h>
 #include <tessera/dsl/passes/tile_by_mask.h>
 
-#include "dsl/mask/order_maps.h"
+#include "dsl/mask/span_maps.h"
 #include "dsl/passes/attention_program.h"
 #include "fuzz/random_masks.h"
 
@@ -119,6 +119,34 @@ TEST_CASE("tiles of random masks in random token orders are classified soundly, 
   });
   MESSAGE("tiles visited: " << live << ", of them empty: " << kept << ", full called partial: " << lost);
   CHECK(kept + lost <= live / 100);
+}
+
+TEST_CASE("spans of random masks in random token orders cover their tiles, at every length") {
+  int closed = 0, seen = 0;
+  for_seeds(400, [&](std::uint64_t seed) {
+    Random random(seed);
+    const mask::Pointwise m =
+        seed % 3 ? random_closed_form(seed) : random_mask(seed, static_cast<int>(random.between(0, 2)));
+    const OrderPair orders{random_order(random), random_order(random)};
+    CAPTURE(mask::to_string(orders.queries));
+    CAPTURE(mask::to_string(orders.keys));
+    for (int i = 0; i < 3; ++i) {
+      const Lengths n{random.between(1, 70), random.between(1, 70)};
+      CAPTURE(n.queries);
+      CAPTURE(n.keys);
+      mask::PlanRequest r;
+      r.query_length = n.queries, r.key_length = n.keys;
+      const std::optional<SpanMaps> maps = spans_of(m, orders, n);
+      ++seen;
+      if (!maps) continue;
+      ++closed;
+      const TileMap want = brute_force(Oracle(m, r), {orders.queries, n.queries}, {orders.keys, n.keys});
+      for (const TileMap* map : {&maps->plain, &maps->nested, &maps->guarded})
+        CHECK(compare_rows(*map, want).unsound == 0);
+    }
+  });
+  MESSAGE("closed forms: " << closed << " of " << seen);
+  CHECK(2 * closed > seen);
 }
 
 TEST_CASE("plans of random masks visit each live tile once") {

@@ -4,109 +4,13 @@
 #include <map>
 #include <set>
 
-#include <tessera/dsl/mask/digit_spans.h>
-
 #include "dsl/mask/geometry_catalogue.h"
-#include "dsl/mask/order_maps.h"
+#include "dsl/mask/span_maps.h"
 
 using namespace tessera;
 using namespace tessera::testing;
 
 namespace {
-
-struct Lengths {
-  std::int64_t queries, keys;
-};
-
-// One box of tiles: [begin, end) of each digit, and the full ones among them.
-struct Span {
-  std::int64_t start, begin, full_begin, full_end, end;
-};
-using SpanBox = std::vector<Span>;
-
-class Caller {
- public:
-  Caller(const mask::Pointwise& mask, const mask::TokenOrder& queries, const mask::TokenOrder& keys, Lengths n)
-      : mask_(mask), queries_(queries), keys_(keys), n_(n) {}
-
-  std::vector<SpanBox> boxes(const mask::DigitSpans& spans, const mask::Digits& tile, std::int64_t outer = -1) {
-    std::vector<std::int64_t> arguments = query_values(tile);
-    add_call(arguments);
-    if (outer >= 0) arguments.insert(arguments.end(), {keys_.first(0, outer), keys_.last(0, outer)});
-    const std::vector<std::int64_t> at = run(spans.bounds, arguments, mask_, {});
-    REQUIRE(at.size() == static_cast<std::size_t>(5 * spans.boxes * spans.digits));
-    std::vector<SpanBox> boxes;
-    for (int b = 0; b < spans.boxes; ++b) {
-      SpanBox box;
-      for (int d = 0; d < spans.digits; ++d) {
-        const std::int64_t* x = &at[static_cast<std::size_t>(5 * (b * spans.digits + d))];
-        box.push_back({x[0], x[1], x[2], x[3], x[4]});
-      }
-      boxes.push_back(box);
-    }
-    return boxes;
-  }
-
-  std::vector<std::int64_t> guard(const ir::Function& f, const mask::Digits& tile, const mask::Digits& key_tile) {
-    std::vector<std::int64_t> arguments = query_values(tile);
-    for (int i = 0; i < keys_.digits(); ++i)
-      arguments.insert(arguments.end(), {keys_.first(i, key_tile[i]), keys_.last(i, key_tile[i])});
-    add_call(arguments);
-    return run(f, arguments, mask_, {});
-  }
-
- private:
-  std::vector<std::int64_t> query_values(const mask::Digits& tile) const {
-    std::vector<std::int64_t> arguments;
-    for (int i = 0; i < queries_.digits(); ++i)
-      arguments.insert(arguments.end(), {queries_.first(i, tile[i]), queries_.last(i, tile[i])});
-    return arguments;
-  }
-  void add_call(std::vector<std::int64_t>& arguments) const {
-    arguments.insert(arguments.end(), {0, 0, n_.queries, n_.keys, n_.keys});
-  }
-
-  const mask::Pointwise& mask_;
-  const mask::TokenOrder &queries_, &keys_;
-  Lengths n_;
-};
-
-// Marks a box's tiles on a row of a map; outer: what the outermost digit is bound to.
-void mark(TileMap& map, std::int64_t row, const SpanBox& box, const mask::TokenOrder& keys, std::int64_t outer = -1) {
-  const int from = outer >= 0 ? 1 : 0;
-  for (const Span& s : box) {
-    if (s.begin > s.full_begin || s.full_begin > s.full_end || s.full_end > s.end) ++map.faults;
-    if (s.begin >= s.end) return;
-  }
-  mask::Digits at{};
-  if (outer >= 0) at[0] = outer;
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    at[d + from] = box[d].begin;
-    if (box[d].begin < 0 || box[d].end > keys.tiles(static_cast<int>(d) + from) ||
-        box[d].start != -keys.origin(static_cast<int>(d) + from)) {
-      ++map.faults;
-      return;
-    }
-  }
-  while (true) {
-    bool full = true;
-    for (std::size_t d = 0; d < box.size(); ++d)
-      full &= at[d + from] >= box[d].full_begin && at[d + from] < box[d].full_end;
-    std::uint8_t& tile = map.at(row, keys.number(at));
-    tile = full || tile == kFull ? kFull : kPartial;
-    int d = static_cast<int>(box.size()) - 1;
-    while (d >= 0 && ++at[d + from] == box[static_cast<std::size_t>(d)].end)
-      at[d + from] = box[static_cast<std::size_t>(d)].begin, --d;
-    if (d < 0) return;
-  }
-}
-
-TileMap no_tiles(const mask::TokenOrder& queries, const mask::TokenOrder& keys) {
-  TileMap map;
-  map.query_tiles = queries.tiles(), map.key_tiles = keys.tiles();
-  map.tiles.assign(static_cast<std::size_t>(map.query_tiles * map.key_tiles), kEmpty);
-  return map;
-}
 
 struct Sum {
   std::int64_t visited = 0, there = 0, full = 0, full_there = 0;
@@ -118,43 +22,6 @@ struct Sum {
     }
   }
 };
-
-struct Maps {
-  TileMap plain, nested, guarded;
-};
-std::optional<Maps> spans_of(const mask::Pointwise& m, const OrderPair& pair, Lengths n) {
-  std::string reason;
-  const auto plain = mask::digit_spans(m, pair.queries, pair.keys, {}, reason);
-  if (!plain) {
-    CHECK_FALSE(reason.empty());
-    return std::nullopt;
-  }
-  const auto nested = mask::digit_spans(m, pair.queries, pair.keys, {.nested = true}, reason);
-  const auto guard = mask::tile_guard(m, pair.queries, pair.keys, reason);
-  REQUIRE((nested && guard));
-  const mask::TokenOrder queries(pair.queries, n.queries), keys(pair.keys, n.keys);
-  Caller caller(m, queries, keys, n);
-  Maps maps{no_tiles(queries, keys), no_tiles(queries, keys), no_tiles(queries, keys)};
-  for (std::int64_t t = 0; t < queries.tiles(); ++t) {
-    const mask::Digits tile = queries.coordinates(t);
-    for (const SpanBox& box : caller.boxes(*plain, tile)) {
-      mark(maps.plain, t, box, keys);
-      if (keys.digits() == 1) continue;
-      for (std::int64_t outer = box[0].begin; outer < box[0].end; ++outer)
-        for (const SpanBox& inner : caller.boxes(*nested, tile, outer)) mark(maps.nested, t, inner, keys, outer);
-    }
-    if (keys.digits() == 1)
-      for (std::int64_t k = 0; k < keys.tiles(); ++k) maps.nested.at(t, k) = maps.plain.at(t, k);
-    for (std::int64_t k = 0; k < keys.tiles(); ++k) {
-      const mask::Digits at = keys.coordinates(k);
-      const std::vector<std::int64_t> says = caller.guard(*guard, tile, at);
-      bool clipped = false;
-      for (int i = 0; i < keys.digits(); ++i) clipped |= keys.clipped(i, at[i]);
-      if (says[0] && maps.plain.at(t, k) != kEmpty) maps.guarded.at(t, k) = says[1] && !clipped ? kFull : kPartial;
-    }
-  }
-  return maps;
-}
 
 void check_sound(const TileMap& got, const TileMap& want) { CHECK(compare_rows(got, want).unsound == 0); }
 
@@ -197,7 +64,7 @@ TEST_CASE("spans of the catalogue cover its tile maps, and equal them where the 
       for (const OrderPair& pair : orders_of(m.systems, m.queries, m.keys)) {
         CAPTURE(mask::to_string(pair.queries));
         CAPTURE(mask::to_string(pair.keys));
-        const std::optional<Maps> maps = spans_of(m.mask, pair, n);
+        const std::optional<SpanMaps> maps = spans_of(m.mask, pair, n);
         if (!maps) continue;
         const mask::TokenOrder queries(pair.queries, n.queries), keys(pair.keys, n.keys);
         const TileMap want = brute_force(oracle, queries, keys);
@@ -229,7 +96,7 @@ TEST_CASE("spans hold for lengths that they were not made at") {
         CAPTURE(n.keys);
         CAPTURE(mask::to_string(pair.queries));
         CAPTURE(mask::to_string(pair.keys));
-        const std::optional<Maps> maps = spans_of(m.mask, pair, n);
+        const std::optional<SpanMaps> maps = spans_of(m.mask, pair, n);
         if (!maps) continue;
         const TileMap want = brute_force(Oracle(m.mask, request(n)), {pair.queries, n.queries}, {pair.keys, n.keys});
         check_sound(maps->plain, want);
