@@ -79,7 +79,8 @@ PatternLengths lengths_of(const Pattern& pattern, const std::map<std::string, st
       length = extent.least;
   };
   PatternLengths lengths;
-  for (const mask::LengthRule& rule : make_mask(pattern, given).predicate().lengths) {
+  const Mask mask = make_mask(pattern, given);
+  for (const mask::LengthRule& rule : mask.predicate().lengths) {
     take(lengths.queries, rule.queries);
     take(lengths.keys, rule.keys);
   }
