@@ -11,6 +11,7 @@
 #include <tessera/backend/passes/place_memory.h>
 #include <tessera/backend/passes/split_roles.h>
 #include <tessera/backend/passes/split_sums.h>
+#include <tessera/backend/passes/stage_stores.h>
 #include <tessera/backend/passes/take_programs.h>
 #include <tessera/backend/passes/take_turns.h>
 #include <tessera/dsl/ir/print.h>
@@ -51,7 +52,7 @@ class Pipeline {
 // loads must stand where a producer can reach them before memory is placed, and the loop over programs around all that
 // the tickets of rings run through; rings are deepened before a producer may run ahead; products move once a consumer's
 // program stands alone; barriers go where the products have ended up, and turns around them; and all that needs shared
-// memory must be there before it can be counted.
+// memory must be there before it can be counted. What then is left of it, stores may use.
 void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
   const LayoutRule rule(p.kernel_);
   p.run("assign_layouts", [&](const ir::Kernel& k) { return assign_layouts(k, rule); });
@@ -65,7 +66,8 @@ void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
   p.run("place_barriers", [&](const ir::Kernel& k) { return place_barriers(k); });
   if (schedule.turns.value()) p.run("take_turns", [&](const ir::Kernel& k) { return take_turns(k); });
   p.run("fit_memory", [&](const ir::Kernel& k) { return fit_memory(k, target); });
-  ir::check(p.kernel_, "fit_memory");
+  p.run("stage_stores", [&](const ir::Kernel& k) { return stage_stores(k, target); });
+  ir::check(p.kernel_, "stage_stores");
 }
 
 }  // namespace

@@ -75,10 +75,11 @@ const Target& target_for(int capability) {
 
 std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Target&) {
   // Q, and two stages of K and V, fit in shared memory; O, S and two operands P in the registers of the warpgroups:
-  // three for narrow heads, whose exponentials are the bound, and for long rows of full tiles; else two.
+  // three for narrow heads, whose exponentials are the bound, and for long rows of full tiles; else two, whose shorter
+  // tiles fit masks better.
   const int width = std::max(head_dim, value_dim);
-  if (width <= 64) return {{{192, 96}, 0.79, 1.26}, {{192, 128}, 1.00, 1.60}};
-  if (width <= 128) return {{{128, 128}, 1.00, 1.90}, {{192, 80}, 0.865, 1.65}};
+  if (width <= 64) return {{{128, 128}, 0.83, 1.08}, {{192, 96}, 0.79, 1.03}, {{192, 128}, 1.00, 1.30}};
+  if (width <= 128) return {{{128, 128}, 1.00, 1.30}, {{192, 80}, 0.865, 1.12}};
   return {{{128, 64}}};
 }
 

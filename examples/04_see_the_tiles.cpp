@@ -30,10 +30,10 @@ std::vector<Kind> tiles_of(const Mask& mask) {
   const mask::Plan plan = mask::make_plan(mask.predicate(), request);
   const auto& list = std::get<mask::TileList>(plan.passes.front().sources.front().schedule);
   std::vector<Kind> kinds(kTiles * kTiles, empty);
-  for (int row = 0; row < kTiles; ++row) {
-    const int first = list.rows[3 * row], partials = list.rows[3 * row + 1], fulls = list.rows[3 * row + 2];
+  for (int place = 0; place < kTiles; ++place) {
+    const auto [first, partials, fulls, query_tile] = list.row(place);
     for (int i = 0; i < partials + fulls; ++i) {
-      kinds[row * kTiles + list.tiles[first + i]] = i < partials ? partial : full_tile;
+      kinds[query_tile * kTiles + list.tiles[first + i]] = i < partials ? partial : full_tile;
     }
   }
   return kinds;

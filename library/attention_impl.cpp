@@ -11,6 +11,7 @@
 #include <tessera/library/choose_tile.h>
 #include <tessera/library/devices.h>
 #include <tessera/library/environment.h>
+#include <tessera/library/simulate.h>
 #include <tessera/runtime/stream.h>
 
 namespace tessera {
@@ -46,6 +47,7 @@ Attention::Impl::Impl(AttentionOptions given, SourceLoc loc) : options_(resolve(
   check_tile("query_tile", options_.query_tile, 64, 192, loc);
   check_tile("key_tile", options_.key_tile, 16, 256, loc);
   target_ = &choose_target(options_.target, default_device(), loc);
+  costs_ = kernel_costs(options_.head_dim, options_.value_dim, *target_);
   const TuneChoice choice{{options_.query_tile, options_.key_tile}, options_.schedule};
   tuned_.emplace(options_, choice, default_device());
   traced(false, false);  // what is wrong with the mask or the scores is said now
@@ -88,6 +90,7 @@ std::shared_ptr<const PlanInput> Attention::Impl::input_of(const AttentionShapes
 
 void Attention::Impl::check_tables(const AttentionShapes& shapes, const AttentionCall* call, SourceLoc loc) const {
   for (const mask::Pointwise* function : functions()) {
+    mask::check_lengths(*function, shapes.query_length, shapes.key_length, loc);
     library::check_tables(function->function, table_shapes(*function, call), shapes, loc);
   }
 }
@@ -110,7 +113,10 @@ std::shared_ptr<const Planned> Attention::Impl::find_or_make_plan(const std::sha
     plans_.insert(plans_.begin(), {input, nullptr, promise.get_future().share()});
   }
   try {
-    auto plan = make_planned(*traced(input->shapes.lse, input->shapes.key_lengths), *input);
+    const AttentionShapes& shapes = input->shapes;
+    // Whoever names a tile, or has tuned one, gets runs of consecutive tokens in that tile.
+    const bool open = tuned(shapes).choice.tile == backend::TileShape{};
+    auto plan = make_planned(*traced(shapes.lse, shapes.key_lengths), *input, open ? &costs_ : nullptr);
     std::lock_guard lock(mutex_);
     std::find_if(plans_.begin(), plans_.end(), is_ours)->plan = plan;
     promise.set_value(plan);

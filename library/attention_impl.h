@@ -78,6 +78,7 @@ struct Attention::Impl {
 
   AttentionOptions options_;  // with everything filled in
   const backend::Target* target_;
+  mask::TargetCosts costs_;
   std::optional<library::Tuned> tuned_;
   library::MadeOnce<std::pair<bool, bool>, std::shared_ptr<const library::TracedProgram>> traced_;  // by lse, bounded
   library::MadeOnce<std::pair<bool, bool>, backend::TileShape> tiles_;  // chosen for what is left open, by lse, bounded

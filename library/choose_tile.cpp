@@ -1,5 +1,6 @@
 #include <tessera/library/choose_tile.h>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -16,9 +17,15 @@ int extent_of(const passes::Tiling& tiling, const char* axis) {
 // Lengths at which candidates are compared: long enough that masks show what most of their tiles are.
 constexpr std::int64_t kTokens = 16384;
 
+bool reads_tables(const mask::Pointwise& predicate) {
+  const std::vector<ir::Param>& params = predicate.function.params;
+  return std::any_of(params.begin(), params.end(), [](const ir::Param& p) { return p.kind == ir::ParamKind::table; });
+}
+
 // Time of all tiles of one head, in units of the candidates' costs; nothing where no closed form of one run of keys
-// counts them.
+// counts them, as with tables, which have lengths of their own.
 std::optional<double> cost(const backend::TileCandidate& candidate, const TracedProgram& program) {
+  if (reads_tables(*program.mask)) return std::nullopt;
   PlanInput input;
   input.shapes = {.query_length = kTokens, .key_length = kTokens};
   input.tile = candidate.tile;

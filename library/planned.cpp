@@ -47,12 +47,18 @@ ParameterSource captured_source(const ir::Param& param, const mask::Capture& cap
   return {Kind::captured, param.name, capture.table};
 }
 
-// As a table of rows; one row of zeros, which is never read, where there are none: a table has an address.
-std::shared_ptr<const mask::TableData> as_table(std::vector<std::int32_t> values, std::int64_t columns) {
+// Zero, which is never read, where there are no values: a table has an address.
+std::shared_ptr<const mask::TableData> as_table(std::vector<std::int32_t> values) {
+  if (values.empty()) values.assign(1, 0);
+  const auto size = static_cast<std::int64_t>(values.size());
+  return mask::TableData::make(std::move(values), {size});
+}
+
+// The same in rows, also of one column.
+std::shared_ptr<const mask::TableData> as_rows(std::vector<std::int32_t> values, std::int64_t columns) {
   if (values.empty()) values.assign(static_cast<std::size_t>(columns), 0);
-  auto size = static_cast<std::int64_t>(values.size());
-  return mask::TableData::make(std::move(values),
-                               columns == 1 ? std::vector{size} : std::vector{size / columns, columns});
+  const std::int64_t rows = static_cast<std::int64_t>(values.size()) / columns;
+  return mask::TableData::make(std::move(values), {rows, columns});
 }
 
 std::vector<mask::TileList*> lists_of(mask::Plan& plan) {
@@ -81,11 +87,12 @@ std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Pl
   }
   for (mask::TileList* list : lists_of(plan)) {
     const bool has_classes = !list->class_of.empty();
-    sources.push_back({Kind::captured, passes::kListTables[0], as_table(std::move(list->rows), 3)});
-    sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(list->tiles), 1)});
+    sources.push_back(
+        {Kind::captured, passes::kListTables[0], as_rows(std::move(list->rows), mask::TileList::kFields)});
+    sources.push_back({Kind::captured, passes::kListTables[1], as_table(std::move(list->tiles))});
     if (has_classes)
       sources.push_back({Kind::captured, passes::kListTables[2],
-                         as_table(std::move(list->class_of), std::max<std::int64_t>(heads, 1))});
+                         as_rows(std::move(list->class_of), std::max<std::int64_t>(heads, 1))});
     *list = {};
   }
   return sources;
@@ -107,7 +114,7 @@ void check_sources(const ir::Kernel& tiled, const std::vector<ParameterSource>& 
 // With key lengths that only the device knows, any tile may turn out to reach past a sequence's end.
 void make_all_partial(mask::Plan& plan) {
   for (mask::TileList* list : lists_of(plan)) {
-    for (std::size_t row = 0; row + 2 < list->rows.size(); row += 3) {
+    for (std::size_t row = 0; row < list->rows.size(); row += mask::TileList::kFields) {
       list->rows[row + 1] += list->rows[row + 2];
       list->rows[row + 2] = 0;
     }
@@ -118,6 +125,12 @@ void make_all_partial(mask::Plan& plan) {
       source.counts.full = 0;
     }
   }
+}
+
+mask::Plan plan_of(const TracedProgram& program, const PlanInput& input, const mask::TargetCosts* costs) {
+  const mask::PlanRequest request = request_of(input);
+  if (program.plan_maker) return program.plan_maker->make(*program.mask, request);
+  return costs ? mask::choose_plan(*program.mask, request, *costs) : mask::make_plan(*program.mask, request);
 }
 
 }  // namespace
@@ -194,15 +207,16 @@ bool Planned::serves(const PlanInput& call) const {
          serves_scalars(call.scalars);
 }
 
-std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input) {
+std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input,
+                                            const mask::TargetCosts* costs) {
   auto start = Clock::now();
   auto planned = std::make_shared<Planned>();
   mask::Plan& plan = planned->plan;
-  const PlanMaker* maker = program.plan_maker.get();
-  if (program.mask)
-    plan = maker ? maker->make(*program.mask, request_of(input)) : mask::make_plan(*program.mask, request_of(input));
-  planned->list = maker || !lists_of(plan).empty();
+  if (program.mask) plan = plan_of(program, input, costs);
+  planned->list = program.plan_maker || !lists_of(plan).empty();
   if (program.mask && !planned->list) {
+    const mask::Pass& pass = plan.passes.at(0);
+    input.tile = {pass.queries.tile(), pass.sources.at(0).keys.tile()};
     PlanInput defaults = input;
     defaults.scalars.clear();
     planned->mask = *program.mask;

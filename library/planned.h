@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tessera/dsl/lang/trace.h>
-#include <tessera/dsl/mask/planner.h>
+#include <tessera/dsl/mask/choose_plan.h>
 #include <tessera/dsl/passes/tile_by_mask.h>
 #include <tessera/library/attention_options.h>
 
@@ -82,6 +82,8 @@ struct Planned {
   bool serves_scalars(const std::vector<mask::NamedScalar>& scalars) const;
 };
 
-std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input);
+// `costs`: to choose a plan by, whatever its tiles; without them it has the input's tiles.
+std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanInput input,
+                                            const mask::TargetCosts* costs = nullptr);
 
 }  // namespace tessera::library

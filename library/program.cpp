@@ -134,6 +134,7 @@ struct Program::Impl {
   const std::shared_ptr<const Planned>& plan(const std::vector<ir::Argument>& arguments, SourceLoc loc) {
     PlanInput input = input_of(ir::bind(program.traced.kernel, arguments));
     check_outputs(program.traced.kernel, arguments, loc);
+    if (program.mask) mask::check_lengths(*program.mask, input.shapes.query_length, input.shapes.key_length, loc);
     auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) { return plan->serves(input); });
     if (found != plans.end()) return last = *found;
     if (plans.size() == kKept) plans.erase(plans.begin());

@@ -28,9 +28,12 @@ class PatternValues {
       : pattern_(std::move(pattern)), values_(std::move(values)) {}
 
   int integer(const std::string& name) const;
+  double number(const std::string& name) const;
   std::vector<std::int64_t> integers(const std::string& name) const;  // "100,28,300"
-  Align align(const std::string& name) const;                         // "bottom-right", "top-left"
-  bool flag(const std::string& name) const;                           // "true", "false"
+  std::vector<int> small_integers(const std::string& name) const;     // the same, of 32 bits
+  std::size_t choice(const std::string& name, const std::vector<std::string>& of) const;
+  Align align(const std::string& name) const;  // "bottom-right", "top-left"
+  bool flag(const std::string& name) const;    // "true", "false"
 
  private:
   const std::string& text(const std::string& name) const;
@@ -55,5 +58,11 @@ Mask make_mask(const Pattern& pattern, const std::map<std::string, std::string>&
 
 // The number of tokens that the mask of these parameters is made for, if it is made for one. Refuses as make_mask does.
 std::optional<std::int64_t> tokens_of(const Pattern& pattern, const std::map<std::string, std::string>& given);
+
+// How many queries and keys a mask of these parameters is for, as far as they say.
+struct PatternLengths {
+  std::optional<std::int64_t> queries, keys;
+};
+PatternLengths lengths_of(const Pattern& pattern, const std::map<std::string, std::string>& given);
 
 }  // namespace tessera

@@ -7,6 +7,8 @@ tessera_test(gpu_contracts gpu
              DEPENDS attention_case tessera_runtime)
 tessera_test(gpu_merge gpu SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/merge_test.cpp
              DEPENDS attention_case tessera_runtime)
+tessera_test(gpu_acsr gpu SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/acsr_test.cpp
+             DEPENDS attention_case tessera_runtime)
 tessera_test(gpu_programs gpu
              SOURCES support/gpu/main.cpp gpu/device_case.cpp gpu/programs_test.cpp gpu/ops_test.cpp
                      backend/block_programs.cpp backend/op_programs.cpp backend/placed_runs.cpp

@@ -36,6 +36,20 @@ set_property(TEST library_kernels APPEND PROPERTY PROCESSORS 2)
 
 tessera_test(attention unit SOURCES ${attention_tests} DEPENDS attention_case)
 
+# Every pattern against its formula.
+file(GLOB catalogue_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/library/catalogue/*.cpp)
+tessera_test(catalogue unit SOURCES ${catalogue_tests} DEPENDS attention_case tessera_test_predicates)
+
+# One progression a row: the format, and attention over it in three programs.
+file(GLOB acsr_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/library/acsr/*.cpp)
+file(GLOB catalogue_cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/library/catalogue/*_cases.cpp)
+tessera_test(acsr unit SOURCES ${acsr_tests} ${catalogue_cases} DEPENDS attention_case)
+
+# Masks as pictures, which the test reads back.
+find_package(ZLIB REQUIRED)
+tessera_test(draw unit SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/library/draw/draw_test.cpp
+             DEPENDS tessera_draw tessera_library ZLIB::ZLIB)
+
 file(GLOB cli_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/library/cli_*.cpp)
 tessera_test(cli unit SOURCES ${cli_tests} DEPENDS tessera_commands nlohmann_json::nlohmann_json)
 target_compile_definitions(cli PRIVATE TESSERA_COMMAND="$<TARGET_FILE:tessera_cli>")

@@ -97,6 +97,9 @@ void Emitter::emit(const Op& op) {
     case OpCode::slot: return emit_slot(*this, op);
     case OpCode::rows: return emit_rows(*this, op);
     case OpCode::copy: return emit_copy(*this, op);
+    case OpCode::write: return emit_write(*this, op);
+    case OpCode::send: return emit_send(*this, op);
+    case OpCode::send_wait: return emit_send_wait(*this);
     case OpCode::expect:
     case OpCode::arrive:
     case OpCode::wait: return emit_barrier(*this, op);

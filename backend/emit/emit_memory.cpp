@@ -214,6 +214,7 @@ void emit_gather(Emitter& e, const Op& op) {
     Value* v = read(e, op.index, memory_type(e, type.dtype), address(r), bytes_of(type.dtype));
     return type.dtype == DType::i1 ? e.b.CreateICmpNE(v, e.b.getInt8(0)) : v;
   });
+  result.position = param.indices && type.is_scalar();
   e.bind(op.results[0], std::move(result));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <tessera/backend/ordered_map.h>
+#include <tessera/backend/warpgroup.h>
 #include <tessera/dsl/ir/arguments.h>
 #include <tessera/dsl/ir/rewrite.h>
 
@@ -51,6 +52,7 @@ class Collector {
       case OpCode::store: return tensor(op.index);
       case OpCode::gather: return gathered(op.index);
       case OpCode::copy: return copied(op);
+      case OpCode::send: return sent(op.index);
       case OpCode::programs: persistent_ = true; return;
       default: return;
     }
@@ -111,6 +113,11 @@ class Collector {
     const int parts = map.offsets ? static_cast<int>(map.others.size() + unlisted) : 0;
     for (int i = 0; i < parts; ++i) add(slots, multiple_slot(cut, op.index, i));
     groups(op.index);
+  }
+
+  void sent(int p) {
+    add(of_param_[p], {.kind = SlotKind::tensor_map, .param = p, .columns = 64, .rows = kWarpRows});
+    groups(p);
   }
 
   const Kernel& kernel_;

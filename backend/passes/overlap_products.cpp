@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <tessera/backend/passes/block_uses.h>
 #include <tessera/dsl/ir/rewrite.h>
@@ -45,13 +46,16 @@ bool find_group(const Block& body, Chain& chain) {
   return false;
 }
 
-// A predicate along the contracted axis marks the loop over partial tiles: few trips, and registers that the operand
-// would need.
-bool has_predicate(const Block& body, Axis axis, const Graph& graph) {
+// A predicate of many operations on each element needs the registers that a product in flight would have.
+bool decides_at_length(const Block& body, Axis axis, const Graph& graph) {
+  constexpr int kShort = 8;
+  int operations = 0;
   for (const Op& op : body.ops)
-    for (Value v : op.results)
-      if (graph.type(v).dtype == DType::i1 && graph.type(v).has(axis)) return true;
-  return false;
+    for (Value v : op.results) {
+      const Type& type = graph.type(v);
+      operations += type.has(axis) && !is_float(type.dtype) && type.kind == TypeKind::tile;
+    }
+  return operations > kShort;
 }
 
 bool is_argument(const Block& body, Value v) {
@@ -89,7 +93,7 @@ std::optional<Chain> find_chain(const Op& loop, const Graph& graph) {
     if (op.code == OpCode::mma_wait && chain.first_wait == nullptr) chain.first_wait = &op;
   }
   if (chain.product == nullptr || chain.product->operands.size() != 3 || !find_group(body, chain)) return {};
-  if (has_predicate(body, chain.product->axis, graph)) return {};
+  if (decides_at_length(body, chain.product->axis, graph)) return {};
   if (chain.first_wait == chain.done || chain.first_wait->index != 0) return {};
 
   const Value left = chain.product->operands[0], right = chain.product->operands[1];
@@ -129,6 +133,12 @@ struct Pending {
   Value operand, scaled, ticket;
 };
 
+// Loops one after the other, the next one going on with what the last one carries.
+struct Link {
+  const Op* loop;
+  Chain chain;
+};
+
 class OverlapProducts {
  public:
   OverlapProducts(const Kernel& from, bool skip_ones)
@@ -136,7 +146,9 @@ class OverlapProducts {
         to_(like(from)),
         skip_ones_(skip_ones),
         rewriter_(from_, to_,
-                  [this](Rewriter&, const Op& op, Builder& b) { return op.code == OpCode::loop && rotate(op, b); }) {}
+                  [this](Rewriter&, const Op& op, Builder& b) { return op.code == OpCode::loop && rotate(op, b); }) {
+    find_links(from.entry);
+  }
 
   Kernel run() {
     rewriter_.run();
@@ -144,76 +156,164 @@ class OverlapProducts {
   }
 
  private:
-  bool rotate(const Op& loop, Builder& b) {
-    const std::optional<Chain> chain = find_chain(loop, from_);
-    if (!chain) return false;
-    const Value lo = rewriter_[loop.operands[0]], hi = rewriter_[loop.operands[1]];
-    const std::vector<Value> init = rewriter_[std::vector(loop.operands.begin() + 2, loop.operands.end())];
-    std::vector<std::string> names;
-    for (Value v : loop.results) names.push_back(from_.name_of(v));
-    const auto whole = [&](Builder& in, std::span<const Value> carried) {
-      return rotated(*chain, loop, lo, hi, carried, names, in);
-    };
-    const std::vector<Value> results = b.when(b.binary(OpCode::lt, lo, hi), init, names, whole);
-    for (std::size_t i = 0; i < results.size(); ++i) rewriter_.map(loop.results[i], results[i]);
-    return true;
+  // What a rotated loop carries: its own values, the accumulator scaled for the pending product, and that product.
+  struct State {
+    std::vector<Value> carried;
+    Value operand, ticket;
+
+    std::vector<Value> all() const {
+      std::vector<Value> values = carried;
+      values.insert(values.end(), {operand, ticket});
+      return values;
+    }
+  };
+  static State state(std::span<const Value> values) {
+    const std::size_t count = values.size() - 2;
+    return {{values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)}, values[count], values[count + 1]};
   }
 
-  std::vector<Value> rotated(const Chain& chain, const Op& loop, Value lo, Value hi, std::span<const Value> carried,
-                             std::vector<std::string> names, Builder& b) {
-    const Block& body = loop.regions[0];
-    rewriter_.map(body.args[0], lo);
-    for (std::size_t i = 0; i < carried.size(); ++i) rewriter_.map(body.args[i + 1], carried[i]);
-    Pending pending = first_stage(chain, body, nullptr, b);
+  // Loops that can be rotated, each with those that its pipeline leads on into.
+  void find_links(const Block& block) {
+    for (std::size_t i = 0; i < block.ops.size(); ++i) {
+      const Op& op = block.ops[i];
+      for (const Block& region : op.regions) find_links(region);
+      if (op.code != OpCode::loop) continue;
+      const std::optional<Chain> chain = find_chain(op, from_);
+      if (!chain) continue;
+      if (!links_.empty() && i > 0 && links_.back().back().loop == &block.ops[i - 1] &&
+          leads_on(links_.back().back(), {&op, *chain}))
+        links_.back().push_back({&op, *chain});
+      else
+        links_.push_back({{&op, *chain}});
+    }
+  }
 
-    std::vector<Value> init;
-    for (std::size_t i = 0; i < carried.size(); ++i)
-      init.push_back(i == chain.accumulator ? pending.scaled : rewriter_[body.ops.back().operands[i]]);
-    init.insert(init.end(), {pending.operand, pending.ticket});
-    names.insert(names.end(), {"pending", "pending_use"});
-    const std::size_t count = carried.size();
-    const auto iteration = [&](Builder& in, std::span<const Value> args) {
-      rewriter_.map(body.args[0], args[0]);
-      for (std::size_t i = 0; i < count; ++i) rewriter_.map(body.args[i + 1], args[i + 1]);
-      const Pending before{args[count + 1], args[chain.accumulator + 1], args[count + 2]};
-      const Pending after = first_stage(chain, body, &before, in);
-      std::vector<Value> yields;
-      for (std::size_t i = 0; i < count; ++i)
-        yields.push_back(i == chain.accumulator ? after.scaled : rewriter_[body.ops.back().operands[i]]);
-      yields.insert(yields.end(), {after.operand, after.ticket});
-      return yields;
-    };
-    std::vector<Value> end = b.loop(b.add(lo, 1), hi, init, names, iteration);
-    pending = {end[count], end[chain.accumulator], end[count + 1]};
-    end[chain.accumulator] = finish(pending, issue(chain, pending, b), b);
-    end.resize(count);
-    return end;
+  bool leads_on(const Link& a, const Link& b) const {
+    const std::vector<Value> init(b.loop->operands.begin() + 2, b.loop->operands.end());
+    const auto type = [&](const Op* op) { return from_.type(op->results[0]); };
+    const auto read_elsewhere = [&](Value v) { return uses(from_.entry, v) != 1; };
+    return init == a.loop->results && std::none_of(init.begin(), init.end(), read_elsewhere) &&
+           a.chain.accumulator == b.chain.accumulator && a.chain.slot->operands[0] == b.chain.slot->operands[0] &&
+           a.chain.slot_wait->operands[0] == b.chain.slot_wait->operands[0] &&
+           type(a.chain.operand) == type(b.chain.operand) && type(a.chain.product) == type(b.chain.product) &&
+           a.chain.product->axis == b.chain.product->axis;
+  }
+
+  bool rotate(const Op& loop, Builder& b) {
+    for (const std::vector<Link>& links : links_)
+      for (const Link& link : links) {
+        if (link.loop != &loop) continue;
+        if (&link == &links.front()) rotate(links, b);
+        return true;
+      }
+    return false;
+  }
+
+  // The first loop that has a trip fills the pipeline, the others find it full, and it is drained after the last.
+  void rotate(const std::vector<Link>& links, Builder& b) {
+    const Chain& chain = links.front().chain;
+    const Op& first = *links.front().loop;
+    names_.clear();
+    for (Value v : first.results) names_.push_back(from_.name_of(v));
+    names_.insert(names_.end(), {"pending", "pending_use"});
+    State s{rewriter_[std::vector(first.operands.begin() + 2, first.operands.end())],
+            b.constant(0, from_.type(chain.operand->results[0])), b.constant(0)};
+    Value full;
+    for (const Link& link : links) {
+      const Value lo = rewriter_[link.loop->operands[0]], hi = rewriter_[link.loop->operands[1]];
+      const Value some = b.binary(OpCode::lt, lo, hi);
+      const Value fills = full ? b.binary(OpCode::logical_and, some, b.unary(OpCode::logical_not, full)) : some;
+      s = state(b.when(fills, s.all(), names_, [&](Builder& in, std::span<const Value> args) {
+        return stage(link, lo, state(args), false, in).all();
+      }));
+      const Value from = b.add(lo, b.cast(fills, DType::i32));
+      s = state(b.loop(from, hi, s.all(), names_, [&](Builder& in, std::span<const Value> args) {
+        return stage(link, args[0], state(args.subspan(1)), true, in).all();
+      }));
+      full = full ? b.binary(OpCode::logical_or, full, some) : some;
+    }
+    const Value drained = b.when(full, std::vector{s.carried[chain.accumulator]},
+                                 std::vector{names_[chain.accumulator]}, [&](Builder& in, std::span<const Value> args) {
+                                   const Pending pending{s.operand, args[0], s.ticket};
+                                   return std::vector{finish(pending, issue(chain, pending, in), in)};
+                                 })[0];
+    const Op& last = *links.back().loop;
+    for (std::size_t i = 0; i < last.results.size(); ++i)
+      rewriter_.map(last.results[i], i == chain.accumulator ? drained : s.carried[i]);
+  }
+
+  // An iteration up to its pending product, with the one before beside it if there is one.
+  State stage(const Link& link, Value index, const State& s, bool full, Builder& b) {
+    const Block& body = link.loop->regions[0];
+    const std::size_t accumulator = link.chain.accumulator;
+    rewriter_.map(body.args[0], index);
+    for (std::size_t i = 0; i < s.carried.size(); ++i) rewriter_.map(body.args[i + 1], s.carried[i]);
+    const Pending before{s.operand, s.carried[accumulator], s.ticket};
+    const Pending after = first_stage(link.chain, body, full ? &before : nullptr, b);
+    State out{{}, after.operand, after.ticket};
+    for (std::size_t i = 0; i < s.carried.size(); ++i)
+      out.carried.push_back(i == accumulator ? after.scaled : rewriter_[body.ops.back().operands[i]]);
+    return out;
   }
 
   // One iteration up to the last product's operand, with `before` issued beside its first product and waited for where
   // the accumulator's factor is known: what then may be long, the operand's elementwise work, has the registers of a
-  // product in flight no longer in its way.
+  // product in flight no longer in its way. Where tables are read for each element, those are the first to need room,
+  // and `before` is waited for there.
   Pending first_stage(const Chain& chain, const Block& body, const Pending* before, Builder& b) {
-    Value product, scaled;
+    Value product, sum = rewriter_[body.args[chain.accumulator + 1]], scaled;
+    const auto wait = [&] {
+      if (before != nullptr && product) sum = finish(*before, std::exchange(product, {}), b);
+    };
     const auto accumulate = [&] {
-      const Value sum = before == nullptr ? rewriter_[body.args[chain.accumulator + 1]] : finish(*before, product, b);
+      wait();
       scaled = chain.scale == nullptr ? sum : scale(chain, sum, b);
     };
+    const bool crowded = reads_tables(body);
+    const std::vector<const Op*> later = deciding(body, chain.first_wait);
     for (const Op& op : body.ops) {
       if (op.code == OpCode::yield || contains(chain.ops, &op)) continue;
+      if (&op < chain.first_wait && contains(later, &op)) continue;
       if (before != nullptr && &op == chain.first_wait) {
         product = issue(chain, *before, b);
-        Op wait = op;
-        wait.index = 1;
-        rewriter_.copy(wait, b);
+        Op first = op;
+        first.index = 1;
+        rewriter_.copy(first, b);
+        if (crowded) wait();
       } else {
         rewriter_.op(op, b);
       }
+      if (&op == chain.first_wait)
+        for (const Op* deciding : later) rewriter_.op(*deciding, b);
       if (&op == chain.factor) accumulate();
     }
     if (!scaled) accumulate();
     rewriter_.copy(*chain.operand, b);
     return {rewriter_[chain.operand->results[0]], scaled, rewriter_[chain.slot->operands[1]]};
+  }
+
+  bool reads_tables(const Block& body) const {
+    return std::any_of(body.ops.begin(), body.ops.end(), [&](const Op& op) {
+      return op.code == OpCode::gather && !from_.type(op.results[0]).is_scalar();
+    });
+  }
+
+  // Predicates, and the table elements that they compare, which nothing reads before the first product is there: they
+  // can wait for what they decide about, and would take registers until then.
+  std::vector<const Op*> deciding(const Block& body, const Op* first_wait) const {
+    std::vector<const Op*> found;
+    std::vector<Value> read;
+    for (const Op* op = first_wait; op-- != body.ops.data();) {
+      const Type* type = op->results.size() == 1 ? &from_.type(op->results[0]) : nullptr;
+      const bool predicate = type && is_elementwise(op->code) && type->dtype == DType::i1;
+      const bool decides = type && !type->is_scalar() && (predicate || op->code == OpCode::gather);
+      if (decides && std::find(read.begin(), read.end(), op->results[0]) == read.end())
+        found.push_back(op);
+      else
+        read.insert(read.end(), op->operands.begin(), op->operands.end());
+    }
+    std::reverse(found.begin(), found.end());
+    return found;
   }
 
   Value scale(const Chain& chain, Value sum, Builder& b) {
@@ -244,6 +344,8 @@ class OverlapProducts {
   Kernel to_;
   const bool skip_ones_;
   Rewriter rewriter_;
+  std::vector<std::vector<Link>> links_;
+  std::vector<std::string> names_;  // of a rotated loop's values
 };
 
 }  // namespace

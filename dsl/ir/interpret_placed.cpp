@@ -95,6 +95,8 @@ class Warpgroup final : public Team {
   void slot(const Op& op);
   void rows(const Op& op);
   void copy(const Op& op);
+  void write(const Op& op);
+  void send(const Op& op);
   bool wait(const Op& op);
   bool take_turn(const Op& op);
   void multiply(const Op& op);
@@ -116,6 +118,7 @@ class Warpgroup final : public Team {
   std::int64_t committed_ = 0, finished_ = 0;  // groups of products, numbered from 1
   std::int64_t issued_ = 0;                    // the group of the last product
   std::deque<Reading> readings_;
+  int sends_ = 0;  // in flight
 };
 
 void Warpgroup::fail(const Op& op, const std::string& what) const {
@@ -133,6 +136,7 @@ void Warpgroup::check_end() const {
     refuse(fmt::format("product group {} in flight: only groups up to {} were waited for", issued_, finished_));
   }
   if (in_turn_) refuse("a turn that it has not passed");
+  if (sends_ > 0) refuse("a send in flight: the block's memory may be another's before it was read");
 }
 
 std::string Warpgroup::name_of(Value value) const {
@@ -161,6 +165,12 @@ bool Warpgroup::execute(Machine& machine, const Op& op) {
     case OpCode::slot: slot(op); return true;
     case OpCode::rows: rows(op); return true;
     case OpCode::copy: copy(op); return true;
+    case OpCode::write: write(op); return true;
+    case OpCode::send: send(op); return true;
+    case OpCode::send_wait:
+      sends_ = 0;
+      shared_.end_sends(agent_);
+      return true;
     case OpCode::expect:
     case OpCode::arrive: {
       const std::int64_t bytes = op.code == OpCode::expect ? static_cast<std::int64_t>(op.number) : 0;
@@ -225,6 +235,21 @@ void Warpgroup::copy(const Op& op) {
   Tile tile = load(place, ring.type.dims);
   expect_none(op, shared_.fill(agent_, to.object, to.ticket, std::move(tile), reference(op, 1).object,
                                machine_.integer(op, 2), shared_bytes(copied)));
+}
+
+void Warpgroup::write(const Op& op) {
+  const Reference& to = reference(op, 0);
+  Tile tile = machine_.tile(op, 1).packed(machine_.graph().type(op.operands[0]).dims);
+  expect_none(op, shared_.write(agent_, to.object, to.ticket, to.starts, std::move(tile)));
+}
+
+void Warpgroup::send(const Op& op) {
+  const Reference& from = reference(op, 0);
+  Tile tile;
+  expect_none(op,
+              shared_.send(agent_, from.object, from.ticket, from.starts, machine_.graph().type(op.operands[0]), tile));
+  store(machine_.place_of(op, 1), tile);
+  ++sends_;
 }
 
 bool Warpgroup::wait(const Op& op) {

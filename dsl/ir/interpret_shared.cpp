@@ -104,6 +104,7 @@ std::string SharedMemory::may_fill(const Agent& agent, const Ring& ring, std::in
   if (ticket < 0) return fmt::format("ticket {} of {} is negative", ticket, ring.name);
   const std::size_t s = ring.slot_of(ticket);
   const Ring::Slot& slot = ring.slots[s];
+  if (!slot.written.empty()) return fmt::format("fills slot {} of {}, which warpgroups write", s, ring.name);
   if (slot.ticket < 0) return {};
   const std::string what = fmt::format("fills slot {} of {} for ticket {}", s, ring.name, ticket);
   if (slot.ticket >= ticket) return fmt::format("{}, which already holds ticket {}", what, slot.ticket);
@@ -127,7 +128,7 @@ std::string SharedMemory::fill(const Agent& agent, int object, std::int32_t tick
   if (std::string reason = in_turn(barrier, barrier_ticket); !reason.empty()) return reason;
   const std::size_t s = ring.slot_of(ticket);
   Ring::Slot& slot = ring.slots[s];
-  slot = {std::move(tile), ticket, barrier_object, barrier_ticket, slot.copies + 1, {}};
+  slot = {std::move(tile), ticket, barrier_object, barrier_ticket, slot.copies + 1, {}, {}};
   Barrier::Slot& phase = barrier.slots[barrier.slot_of(barrier_ticket)];
   phase.delivered += bytes.value_or(shared_bytes(ring.type));
   phase.gathered.raise(ring.first_component + s, slot.copies);
@@ -170,6 +171,57 @@ void SharedMemory::end_read(const Agent& agent, int object, std::int32_t ticket)
 const Tile& SharedMemory::tile(int object, std::int32_t ticket) const {
   const Ring& ring = rings_[static_cast<std::size_t>(object)];
   return ring.slots[ring.slot_of(ticket)].tile;
+}
+
+namespace {
+
+bool overlap(const Ring::Written& written, const std::vector<int>& starts, const Tile& tile) {
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const int begin = written.starts[i], end = begin + written.tile.dims()[i].extent;
+    if (starts[i] >= end || starts[i] + tile.dims()[i].extent <= begin) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string SharedMemory::write(const Agent& agent, int object, std::int32_t ticket, const std::vector<int>& starts,
+                                Tile tile) {
+  Ring& ring = rings_[static_cast<std::size_t>(object)];
+  if (ticket < 0) return fmt::format("ticket {} of {} is negative", ticket, ring.name);
+  Ring::Slot& slot = ring.slots[ring.slot_of(ticket)];
+  const std::string what =
+      fmt::format("writes rows from {} on of slot {} of {}", starts[0], ring.slot_of(ticket), ring.name);
+  if (slot.ticket >= 0) return what + ", which copies fill";
+  for (const Ring::Written& before : slot.written) {
+    if (!overlap(before, starts, tile)) continue;
+    if (before.agent != agent.number) return what + ", which belong to another warpgroup";
+    if (before.sending) return what + " while a send may still read them";
+  }
+  std::erase_if(slot.written, [&](const Ring::Written& before) { return overlap(before, starts, tile); });
+  slot.written.push_back({agent.number, starts, std::move(tile)});
+  return {};
+}
+
+std::string SharedMemory::send(const Agent& agent, int object, std::int32_t ticket, const std::vector<int>& starts,
+                               const Type& view, Tile& tile) {
+  Ring& ring = rings_[static_cast<std::size_t>(object)];
+  if (ticket < 0) return fmt::format("ticket {} of {} is negative", ticket, ring.name);
+  for (Ring::Written& written : ring.slots[ring.slot_of(ticket)].written) {
+    if (written.agent != agent.number || written.starts != starts || written.tile.dims() != view.dims) continue;
+    written.sending = true;
+    tile = written.tile;
+    return {};
+  }
+  return fmt::format("sends rows from {} on of {}, which this warpgroup has not written as one tile", starts[0],
+                     ring.name);
+}
+
+void SharedMemory::end_sends(const Agent& agent) {
+  for (Ring& ring : rings_)
+    for (Ring::Slot& slot : ring.slots)
+      for (Ring::Written& written : slot.written)
+        if (written.agent == agent.number) written.sending = false;
 }
 
 std::string SharedMemory::leftover(const Clock& end) const {

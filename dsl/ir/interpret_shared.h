@@ -58,6 +58,13 @@ struct Ring {
     std::size_t agent;
     std::int64_t time;  // -1: in flight
   };
+  // What a warpgroup has written of a slot: only it may write there again, and not while a send reads it.
+  struct Written {
+    std::size_t agent;
+    std::vector<int> starts;
+    Tile tile;
+    bool sending = false;
+  };
   struct Slot {
     Tile tile;
     std::int64_t ticket = -1;  // the use it was filled for last; -1: never filled
@@ -65,6 +72,7 @@ struct Ring {
     std::int32_t barrier_ticket = 0;
     std::int64_t copies = 0;
     std::vector<Read> reads;  // of this use
+    std::vector<Written> written;
   };
   std::string name;
   Type type;
@@ -96,6 +104,12 @@ class SharedMemory {
   void begin_read(const Agent& agent, int ring, std::int32_t ticket);  // by a product
   void end_read(const Agent& agent, int ring, std::int32_t ticket);    // it was waited for
   const Tile& tile(int ring, std::int32_t ticket) const;
+
+  // Tiles on their way from registers to global memory: parts of slots that no copy fills, from row `starts` on.
+  std::string write(const Agent& agent, int ring, std::int32_t ticket, const std::vector<int>& starts, Tile tile);
+  std::string send(const Agent& agent, int ring, std::int32_t ticket, const std::vector<int>& starts, const Type& view,
+                   Tile& tile);
+  void end_sends(const Agent& agent);
 
   // At the end of the block, given the clocks of all agents joined: a barrier in the middle of a phase, or a copy that
   // nobody has waited for, which may land in the memory of another block.

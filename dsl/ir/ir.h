@@ -108,6 +108,7 @@ struct Param {
   DType dtype = DType::f32;
   std::vector<Axis> axes;  // tensors: the listed axes, outermost first. Tables: empty
   int rank = 0;            // tables: dimensions. Tensors: axes.size()
+  bool indices = false;    // tables: of tile numbers of the call, whose tokens it has: sums of few do not overflow
 };
 
 // A scalar function of positions: a mask predicate or a score map. Entry arguments are, in this order,

@@ -174,6 +174,13 @@ void CodeParser::head(Op& op) {
       in_.expect(";");
       coordinates(op);
       return;
+    case OpCode::send:
+      op.index = param();
+      in_.expect("(");
+      uses(op);
+      in_.expect(";");
+      coordinates(op);
+      return;
     case OpCode::expect: op.number = in_.number(); break;
     case OpCode::wait:
       if (in_.is(TokenKind::number)) op.index = in_.integer();

@@ -114,6 +114,7 @@ Param parse_param(Tokens& in, std::string& written) {
     param.dtype = parse_dtype(in);
     in.expect("rank");
     param.rank = in.integer();
+    param.indices = in.accept("indices");
   } else {
     if (!in.is("in") && !in.is("out")) in.fail("in, out, scalar or table");
     param.kind = in.take().text == "in" ? ParamKind::input : ParamKind::output;

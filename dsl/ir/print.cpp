@@ -120,6 +120,7 @@ class CodePrinter {
       case OpCode::gather: return fmt::format("gather {}({})", param(op), list(op));
       case OpCode::copy:
         return fmt::format("copy {}({} ; {} ; {})", param(op), list(op, 0, 1), list(op, 1, 3), coordinates(op, 3));
+      case OpCode::send: return fmt::format("send {}({} ; {})", param(op), list(op, 0, 1), coordinates(op, 1));
       case OpCode::expect: return fmt::format("expect {} {}", op.number, list(op));
       case OpCode::wait: return fmt::format("wait {}{}", op.index > 0 ? fmt::format("{} ", op.index) : "", list(op));
       case OpCode::mma_wait: return fmt::format("mma_wait {}{}", op.index, none ? "" : " " + list(op));
@@ -190,7 +191,8 @@ std::string param_line(const Param& p, const std::string& name, int indent) {
   std::string text = fmt::format("{:{}}param {}: ", "", indent, name);
   switch (p.kind) {
     case ParamKind::scalar: return text + fmt::format("scalar {}\n", name_of(p.dtype));
-    case ParamKind::table: return text + fmt::format("table {} rank {}\n", name_of(p.dtype), p.rank);
+    case ParamKind::table:
+      return text + fmt::format("table {} rank {}{}\n", name_of(p.dtype), p.rank, p.indices ? " indices" : "");
     case ParamKind::input: text += "in "; break;
     case ParamKind::output: text += "out "; break;
   }

@@ -54,7 +54,7 @@ std::string tensor_rule(const Param& param, const Type& tile) {
 }
 
 std::string access_rule(const Surroundings& in, const Op& op, const Type& tile, std::size_t from) {
-  bool write = op.code == OpCode::store;
+  bool write = op.code == OpCode::store || op.code == OpCode::send;
   std::string reason =
       param_rule(in, op, write ? ParamKind::output : ParamKind::input, write ? "an output" : "an input");
   if (reason.empty()) reason = tensor_rule(in.params[op.index], tile);
@@ -150,6 +150,20 @@ std::string copy_rule(const Surroundings& in, const Op& op) {
   return access_rule(in, op, view, 3);
 }
 
+std::string write_rule(const Surroundings& in, const Op& op) {
+  const Type &view = in.operand(op, 0), &tile = in.operand(op, 1);
+  if (view.kind != TypeKind::view) return fmt::format("writes to a view, not to {}", to_string(view));
+  bool fits = tile.kind == TypeKind::tile && tile.dtype == view.dtype && tile.dims == view.dims;
+  return fits ? "" : fmt::format("writes {} to {}", to_string(tile), to_string(view));
+}
+
+std::string send_rule(const Surroundings& in, const Op& op) {
+  const Type& view = in.operand(op, 0);
+  if (view.kind != TypeKind::view) return fmt::format("sends a view, not {}", to_string(view));
+  if (op.axis) return "has a bound: what lies outside the tensor is not written anyway";
+  return access_rule(in, op, view, 1);
+}
+
 }  // namespace
 
 std::string placed_rule(const Surroundings& in, const Op& op) {
@@ -158,6 +172,8 @@ std::string placed_rule(const Surroundings& in, const Op& op) {
     case OpCode::slot:
     case OpCode::rows: return view_rule(in, op);
     case OpCode::copy: return copy_rule(in, op);
+    case OpCode::write: return write_rule(in, op);
+    case OpCode::send: return send_rule(in, op);
     case OpCode::expect:
       if (!(op.number > 0) || op.number != std::floor(op.number)) return fmt::format("announces {} bytes", op.number);
       return ticket_rule(in, op, 0);

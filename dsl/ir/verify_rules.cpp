@@ -64,6 +64,9 @@ bool gives_value(const Op& op) {
     case OpCode::yield:
     case OpCode::role:
     case OpCode::copy:
+    case OpCode::write:
+    case OpCode::send:
+    case OpCode::send_wait:
     case OpCode::expect:
     case OpCode::arrive:
     case OpCode::wait:
@@ -86,6 +89,7 @@ std::pair<std::size_t, std::size_t> operand_range(OpCode code) {
     case OpCode::apply:
     case OpCode::loop: return {2, SIZE_MAX};
     case OpCode::store:
+    case OpCode::send:
     case OpCode::gather:
     case OpCode::when: return {1, SIZE_MAX};
     case OpCode::copy: return {3, SIZE_MAX};

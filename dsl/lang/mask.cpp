@@ -11,6 +11,19 @@ Mask Mask::named(std::string name, SourceLoc loc) const {
   return Mask(std::move(copy));
 }
 
+Mask Mask::for_lengths(std::string of, mask::Extent queries, mask::Extent keys) const {
+  mask::Pointwise copy = *predicate_;
+  copy.lengths.push_back({std::move(of), queries, keys});
+  return Mask(std::move(copy));
+}
+
+Tile<i1> Mask::operator()(Position q, Position k, At at, SourceLoc loc) const {
+  return Tile<i1>::of(detail::call(*predicate_,
+                                   {q.lower(loc), k.lower(loc), at.head.lower(loc), at.batch.lower(loc),
+                                    at.query_length.lower(loc), at.key_length.lower(loc)},
+                                   loc));
+}
+
 void Mask::take(detail::FunctionTrace& trace, detail::Handle result) {
   predicate_ = std::make_shared<const mask::Pointwise>(trace.finish(result));
 }

@@ -8,6 +8,7 @@
 // The third parameter, At, is for those that need head, batch or lengths. Positions are raw token indices: `k <= q` is
 // aligned at the first tokens. `/` and `%` floor; && and || evaluate both sides. A captured C++ number is a constant.
 // `lambda & lambda` needs tessera's operators in scope (using namespace tessera, or using tessera::operator&).
+// Inside a lambda a Mask is called with positions of one's own: old(q - 1, k, at) is what the query before may see.
 #pragma once
 
 #include <memory>
@@ -63,6 +64,11 @@ class Mask {
 
   // The same mask under a name, which is what printed programs and reports call it: letters, digits and underscores.
   Mask named(std::string name, SourceLoc loc = SourceLoc::here()) const;
+  // The same mask, for calls of these lengths only. Others are refused, naming `of`: "the grid 30 x 48 x 80".
+  Mask for_lengths(std::string of, mask::Extent queries, mask::Extent keys) const;
+  // The predicate at these positions, inside another mask or a score; the lengths it is made for are that one's too.
+  Tile<i1> operator()(Position q, Position k, At at, SourceLoc loc = SourceLoc::here()) const;
+
   const mask::Pointwise& predicate() const { return *predicate_; }
   const std::shared_ptr<const mask::Pointwise>& shared() const { return predicate_; }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include <tessera/dsl/ir/rewrite.h>
 #include <tessera/dsl/lang/trace.h>
 
 namespace tessera::detail {
@@ -161,6 +162,26 @@ Handle gather(const TableSource& table, std::span<const Handle> indices, SourceL
   const std::vector<ir::Value> at = trace.use(indices, loc);
   const int param = trace.capture(table, loc);
   return trace.made(trace.builder(loc).gather(param, table.dtype, at));
+}
+
+Handle call(const mask::Pointwise& predicate, std::vector<Handle> positions, SourceLoc loc) {
+  Trace& trace = Trace::current(loc);
+  trace.take_lengths(predicate.lengths, loc);
+  const std::vector<ir::Value> at = trace.use(positions, loc);
+  ir::Function function = predicate.function;
+  std::vector<int> params;  // where the predicate's are among those of the function that calls it
+  for (std::size_t i = 0; i < function.params.size(); ++i) {
+    const ir::Param& param = function.params[i];
+    const mask::Capture& capture = predicate.captures[i];
+    params.push_back(param.kind == ir::ParamKind::scalar
+                         ? trace.capture(param.name, param.dtype, capture.value, loc)
+                         : trace.capture(TableSource{capture.table, param.name, param.dtype, param.rank}, loc));
+  }
+  for (ir::Op& op : function.graph.entry.ops) {
+    if (op.code == ir::OpCode::gather || op.code == ir::OpCode::scalar)
+      op.index = params[static_cast<std::size_t>(op.index)];
+  }
+  return trace.made(ir::inline_function(function, at, 0, trace.builder(loc)));
 }
 
 }  // namespace tessera::detail

@@ -158,6 +158,11 @@ int Trace::capture(const std::string& name, DType dtype, double value, SourceLoc
   return static_cast<int>(params.size()) - 1;
 }
 
+void Trace::take_lengths(const std::vector<mask::LengthRule>& lengths, SourceLoc loc) {
+  if (!pointwise_) throw UserError(loc, "a Mask is called in a kernel", "kernels walk masks: over<Key>(mask, ...)");
+  pointwise_->lengths.insert(pointwise_->lengths.end(), lengths.begin(), lengths.end());
+}
+
 void check_name(const char* what, const std::string& name, SourceLoc loc) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };

@@ -79,6 +79,8 @@ class Trace {
   int function(const std::shared_ptr<const mask::Pointwise>& function);  // its index in the kernel, added at first use
   int capture(const TableSource& table, SourceLoc loc);                  // its index among the function's parameters
   int capture(const std::string& name, DType dtype, double value, SourceLoc loc);
+  void take_lengths(const std::vector<mask::LengthRule>& lengths,
+                    SourceLoc loc);  // of a predicate that the function calls
 
   struct Stored {
     int param;
@@ -130,6 +132,8 @@ Handle scalar(int param, DType dtype, SourceLoc loc);                           
 Handle gather(int param, DType dtype, std::span<const Handle> indices, SourceLoc loc);    // of the kernel
 Handle scalar(const std::string& name, DType dtype, double value, SourceLoc loc);         // of a mask or score
 Handle gather(const TableSource& table, std::span<const Handle> indices, SourceLoc loc);  // of a mask or score
+// The body of a predicate at these positions (ir::Function's), inside a mask or score.
+Handle call(const mask::Pointwise& predicate, std::vector<Handle> positions, SourceLoc loc);
 
 // ---- regions
 using Names = std::vector<std::string>;

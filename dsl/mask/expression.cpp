@@ -18,6 +18,7 @@ bool operator<(const Expressions::Node& a, const Expressions::Node& b) {
 }
 
 Expressions::Expressions(const Pointwise& source, const std::vector<NamedScalar>& scalars) : source_(source) {
+  limits_.fill(static_cast<double>(kMaxIndex));
   const std::vector<ir::Param>& params = source.function.params;
   ensure(params.size() == source.captures.size(), "a pointwise function has one capture a parameter");
   for (std::size_t i = 0; i < params.size(); ++i) {
@@ -26,6 +27,11 @@ Expressions::Expressions(const Pointwise& source, const std::vector<NamedScalar>
       if (params[i].kind == ir::ParamKind::scalar && scalar.name == params[i].name) value = scalar.value;
     scalars_.push_back(value);
   }
+}
+
+void Expressions::limit(Int most) {
+  limits_.fill(static_cast<double>(most));
+  scalar_limit_ = static_cast<double>(most);
 }
 
 const TableData* Expressions::table(int parameter) const { return source_.captures[parameter].table.get(); }
@@ -172,7 +178,8 @@ std::string Expressions::describe(Id id) const {
     case OpCode::position: {
       static constexpr const char* kNames[] = {"q",          "k",     "head", "batch",    "query_length",
                                                "key_length", "first", "last", "key_bound"};
-      return kNames[n.index];
+      if (n.index < at_inner_digits) return kNames[n.index];
+      return fmt::format("digit_{}", n.index - at_inner_digits);
     }
     case OpCode::scalar: return source_.function.params[n.index].name;
     case OpCode::gather: return fmt::format("{}[{}]", source_.function.params[n.index].name, operands());

@@ -25,11 +25,17 @@ enum Position : int {
   at_batch = ir::Function::batch,
   at_query_length = ir::Function::query_length,
   at_key_length = ir::Function::key_length,
-  at_first,
+  at_first,  // of the query tile: first and last value of the outermost digit, in the identity order of the tokens
   at_last,
   at_key_bound,
-  kPositionCount
+  at_inner_digits,                      // first and last value of each further digit
+  at_key_digits = at_inner_digits + 6,  // first and last value of each key digit in a key tile
+  kPositionCount = at_key_digits + 8
 };
+inline int first_of(int query_digit) { return query_digit == 0 ? at_first : at_inner_digits + 2 * (query_digit - 1); }
+inline int last_of(int query_digit) { return first_of(query_digit) + 1; }
+inline int first_of_key(int key_digit) { return at_key_digits + 2 * key_digit; }
+inline int last_of_key(int key_digit) { return first_of_key(key_digit) + 1; }
 
 // A closed range of values. Integers are exact in a double; floats are rounded outwards.
 struct Range {
@@ -57,6 +63,10 @@ class Expressions {
 
   // Expressions over the data of `source`, which must outlive this.
   explicit Expressions(const Pointwise& source, const std::vector<NamedScalar>& scalars = {});
+
+  // No position or i32 scalar is larger, whatever the call. Before any expression is made.
+  void limit(Int most);
+  void limit(int position, Int most) { limits_[static_cast<std::size_t>(position)] = static_cast<double>(most); }
 
   // The body of the source's function. Positions that have a value are constants; so are scalars if `bind_scalars`.
   Id body(const PositionValues& bound, bool bind_scalars);
@@ -106,6 +116,8 @@ class Expressions {
   const Pointwise& source_;
   std::vector<double> scalars_;
   std::vector<Node> nodes_;
+  std::array<double, kPositionCount> limits_;
+  double scalar_limit_ = static_cast<double>(kMaxIndex);
   std::vector<Range> known_;  // over all positions and scalars there may be
   std::map<Node, Id> index_;
 };

@@ -94,10 +94,10 @@ Range float_range(OpCode op, Range a, Range b) {
 Range Expressions::range_of(const Node& n, const Range* in, const PositionRanges* ranges, bool* wraps) const {
   switch (n.op) {
     case OpCode::constant: return {n.number, n.number};
-    case OpCode::position: return ranges ? (*ranges)[n.index] : Range{0, static_cast<double>(kMaxIndex)};
+    case OpCode::position: return ranges ? (*ranges)[n.index] : Range{0, limits_[static_cast<std::size_t>(n.index)]};
     case OpCode::scalar:
       if (ranges) return {scalars_[n.index], scalars_[n.index]};
-      return n.dtype == DType::i32 ? Range{-static_cast<double>(kMaxIndex), static_cast<double>(kMaxIndex)} : kAnyFloat;
+      return n.dtype == DType::i32 ? Range{-scalar_limit_, scalar_limit_} : kAnyFloat;
     case OpCode::gather: {
       const TableData* data = table(n.index);
       if (!data) return n.dtype == DType::f32 ? kAnyFloat : kAnyInt;

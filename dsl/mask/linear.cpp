@@ -29,30 +29,74 @@ Linear scaled(const Linear& a, Int factor) { return add({}, a, factor); }
 Lowering::Lowering(Expressions& expressions, Expressions::Id root, const Domain& domain)
     : expressions_(expressions), domain_(domain) {
   for (int side = 0; side < 2; ++side) {
-    const Int length = side == 0 ? domain.query_length : domain.key_length;
-    atoms_.push_back(
-        {.kind = AtomKind::digit, .sides = 1u << side, .global = Progression::range(0, std::max<Int>(length, 1) - 1)});
+    const TokenOrder& order = domain_.side(side);
+    for (int i = 0; i < order.digits(); ++i)
+      atoms_.push_back({.kind = AtomKind::digit,
+                        .sides = 1u << side,
+                        .global = Progression::range(0, std::max<Int>(order.extent(i), 1) - 1)});
   }
-  positive_ = boolean(root, false);
-  negative_ = boolean(root, true);
+  const int live = boolean(root, false), dead = boolean(root, true);
+  tokens_only_ = false;
+  const int both = all_of(valid(0, false), valid(1, false));
+  positive_ = all_of(live, both);
+  negative_ = any_of(all_of(dead, both), all_of(valid(0, false), valid(1, true)));
 }
 
-PositionRanges Lowering::ranges(Progression q, Progression k) const {
-  PositionRanges ranges{};
-  for (Range& r : ranges) r = {0, 0};
-  ranges[at_q] = {static_cast<double>(q.lo), static_cast<double>(q.hi)};
-  ranges[at_k] = {static_cast<double>(k.lo), static_cast<double>(k.hi)};
-  return ranges;
+Linear Lowering::position(int side) const {
+  const TokenOrder& order = domain_.side(side);
+  Linear sum;
+  for (int i = 0; i < order.digits(); ++i)
+    if (order.extent(i) > 1) sum.terms.emplace_back(first_digit(side) + i, order.weight(i));
+  return sum;
+}
+
+// Digits of a side that are a token; negated: that are none.
+int Lowering::valid(int side, bool negated) {
+  const TokenOrder& order = domain_.side(side);
+  int tree = make({negated ? TreeNode::never : TreeNode::always, -1, -1, {}});
+  Linear suffix;
+  for (int i = order.digits() - 1; i >= 0; --i) {
+    if (order.extent(i) > 1) suffix.terms.insert(suffix.terms.begin(), {first_digit(side) + i, order.weight(i)});
+    if (!order.ragged(i)) continue;
+    const Int end = order.period(i);
+    tree = negated ? any_of(tree, within(suffix, end, kUnbounded)) : all_of(tree, within(suffix, -kUnbounded, end - 1));
+  }
+  return tree;
 }
 
 Progression Lowering::global(const Linear& form) const {
-  return value(form, [&](int a) { return atoms_[a].global; });
+  Progression range = value(form, [&](int a) { return atoms_[a].global; });
+  if (tokens_only_ && !range.is_everything())
+    for (int side = 0; side < 2; ++side) cut_to_suffix(form, side, range);
+  return range;
+}
+
+// What a token's digits from one down sum up to is less than the weight above them, not the product of their extents.
+void Lowering::cut_to_suffix(const Linear& form, int side, Progression& range) const {
+  const TokenOrder& order = domain_.side(side);
+  const int base = first_digit(side);
+  auto term = std::lower_bound(form.terms.begin(), form.terms.end(), base,
+                               [](const std::pair<int, Int>& t, int atom) { return t.first < atom; });
+  if (term == form.terms.end() || term->first >= base + order.digits()) return;
+  const int first = term->first - base;
+  if (term->second % order.weight(first) != 0) return;
+  const Int factor = term->second / order.weight(first);
+  Int most = 0;
+  for (int i = first; i < order.digits(); ++i) {
+    if (order.extent(i) <= 1) continue;
+    if (term == form.terms.end() || term->first != base + i || term->second != factor * order.weight(i)) return;
+    most += order.weight(i) * (order.extent(i) - 1);
+    ++term;
+  }
+  const Int over = most - (order.period(first) - 1);
+  if (over > 0) (factor > 0 ? range.hi : range.lo) -= factor * over;
 }
 
 Linear Lowering::atom(Atom atom) {
   for (const Linear* part : {&atom.a, &atom.b})
-    for (const auto& [id, factor] : part->terms) atom.sides |= atoms_[id].sides;
-  for (std::size_t i = 2; i < atoms_.size(); ++i) {
+    for (const auto& [id, factor] : part->terms) atom.sides |= atoms_[id].sides, atom.inputs |= atom_bit(id);
+  if (atom.kind == AtomKind::opaque) atom.inputs = atom_bit(digits()) - 1;
+  for (std::size_t i = static_cast<std::size_t>(digits()); i < atoms_.size(); ++i) {
     const Atom& x = atoms_[i];
     if (x.kind == atom.kind && x.a == atom.a && x.b == atom.b && x.divisor == atom.divisor && x.table == atom.table &&
         x.condition == atom.condition && x.source == atom.source)
@@ -98,7 +142,11 @@ Progression Lowering::atom_value(const Atom& atom, const Progression* of) const 
     const Range r = atom.table->over(&in);
     return Progression::range(static_cast<Int>(r.lo), static_cast<Int>(r.hi));
   }
-  const Range r = expressions_.range(atom.source, ranges(of[0], of[1]), scratch_);
+  const unsigned free = expressions_[atom.source].depends &
+                        ((Expressions::on(kPositionCount) << 1) - 1 - Expressions::on(at_q) - Expressions::on(at_k));
+  const Range r = atom.sides == 0 || free
+                      ? expressions_.static_range(atom.source)
+                      : expressions_.range(atom.source, ranges([&](int a) { return of[a]; }), scratch_);
   return Progression::range(static_cast<Int>(r.lo), static_cast<Int>(r.hi));
 }
 
@@ -122,7 +170,7 @@ Linear Lowering::lower(Expressions::Id id) {
   const auto in = [&](int i) { return linear(n.in[i]); };
   switch (n.op) {
     case OpCode::constant: return {static_cast<Int>(n.number), {}};
-    case OpCode::position: return {0, {{n.index == at_q ? 0 : 1, 1}}};
+    case OpCode::position: return n.index <= at_k ? position(n.index == at_q ? 0 : 1) : opaque(id);
     case OpCode::neg: return scaled(in(0), -1);
     case OpCode::add: return add(in(0), in(1));
     case OpCode::sub: return add(in(0), in(1), -1);
@@ -193,6 +241,7 @@ Linear Lowering::quotient(const Linear& a, Int divisor, bool remainder) {
     if (remainder) return add(rest, {-period * divisor, {}});
     return add(whole, {period, {}});
   }
+  if (const auto exact = carry_free(whole, rest, divisor, remainder)) return *exact;
   Int common = divisor;
   for (const auto& [atom, factor] : rest.terms) common = std::gcd(common, factor);
   if (common > 1) {  // rest = common * inner + r with 0 <= r < common
@@ -204,6 +253,29 @@ Linear Lowering::quotient(const Linear& a, Int divisor, bool remainder) {
   }
   const Linear part = atom({.kind = remainder ? AtomKind::mod : AtomKind::div, .a = rest, .divisor = divisor});
   return remainder ? part : add(whole, part);
+}
+
+// rest = size * inner + low where low stays within one `size` and so carries nothing: exact in what size divides.
+std::optional<Linear> Lowering::carry_free(const Linear& whole, const Linear& rest, Int divisor, bool remainder) {
+  std::vector<Int> sizes;
+  for (const auto& [atom, factor] : rest.terms)
+    if (std::abs(factor) > 1 && divisor % factor == 0) sizes.push_back(std::abs(factor));
+  std::sort(sizes.rbegin(), sizes.rend());
+  for (Int size : sizes) {
+    Linear inner{floor_div(rest.constant, size), {}}, low{floor_mod(rest.constant, size), {}};
+    for (const auto& [atom, factor] : rest.terms) {
+      const bool divides = factor % size == 0;
+      (divides ? inner : low).terms.emplace_back(atom, divides ? factor / size : factor);
+    }
+    if (low.terms.empty()) continue;
+    const Progression range = global(low);
+    const Int period = floor_div(range.lo, size);
+    if (period != floor_div(range.hi, size)) continue;
+    inner.constant += period, low.constant -= period * size;
+    if (remainder) return add(low, quotient(inner, divisor / size, true), size);
+    return add(whole, quotient(inner, divisor / size, false));
+  }
+  return std::nullopt;
 }
 
 Linear Lowering::table(Expressions::Id id) {

@@ -170,6 +170,36 @@ int Lowering::periodic(const Linear& form, Periodic p) {
   return make({TreeNode::leaf, -1, -1, c});
 }
 
+Constraint Lowering::with_known(const Constraint& c, int x, int y, Int value) {
+  Linear form = forms_[c.form];
+  Int of_x = 0, of_y = 0;
+  for (const auto& [atom, factor] : form.terms) {
+    if (atom == x) of_x = factor;
+    if (atom == y) of_y = factor;
+  }
+  if (of_x == 0 || (y >= 0 && of_x + of_y != 0) || form.terms.size() == (y >= 0 ? 2u : 1u)) return c;
+  std::erase_if(form.terms, [&](const auto& t) { return t.first == x || t.first == y; });
+  const Int shift = of_x * value;  // form = what is left + shift
+  Constraint rest = c;
+  if (rest.lo > -kUnbounded) rest.lo -= shift;
+  if (rest.hi < kUnbounded) rest.hi -= shift;
+  for (Periodic& p : rest.periodics) p.offset = floor_mod(p.offset - shift, p.period);
+  Int common = 0;
+  for (const auto& [atom, factor] : form.terms) common = std::gcd(common, factor);
+  if (common > 1 && rest.periodics.empty()) {
+    for (auto& term : form.terms) term.second /= common;
+    if (rest.lo > -kUnbounded) rest.lo = ceil_div(rest.lo, common);
+    if (rest.hi < kUnbounded) rest.hi = floor_div(rest.hi, common);
+  }
+  Int sign, constant;
+  rest.form = form_of(form, sign, constant);
+  if (sign < 0) {
+    std::tie(rest.lo, rest.hi) = std::pair(-rest.hi, -rest.lo);
+    for (Periodic& p : rest.periodics) p.offset = floor_mod(-(p.offset + p.length - 1), p.period);
+  }
+  return rest;
+}
+
 int Lowering::form_of(Linear form, Int& sign, Int& constant) {
   sign = !form.terms.empty() && form.terms[0].second < 0 ? -1 : 1;
   constant = form.constant;

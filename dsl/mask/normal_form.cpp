@@ -114,8 +114,28 @@ const NormalForm::Terms& NormalForm::expand(int tree) {
   return memo_[tree] = std::move(result);
 }
 
+bool NormalForm::use_equalities(Term& term) {
+  for (std::size_t i = 0; i < term.size(); ++i) {
+    const Constraint equal = term[i];
+    const auto& atoms = lowering_.forms()[equal.form].terms;
+    const bool one = atoms.size() == 1, two = atoms.size() == 2 && atoms[1].second == -1;
+    if (equal.lo != equal.hi || !(one || two) || atoms[0].second != 1) continue;
+    const int x = atoms[0].first, y = two ? atoms[1].first : -1;
+    Term rest;
+    bool changed = false;
+    for (const Constraint& c : term) {
+      const Constraint simpler = c.form == equal.form ? c : lowering_.with_known(c, x, y, equal.lo);
+      changed |= simpler.form != c.form;
+      if (!merge(rest, simpler)) return false;
+    }
+    if (changed) term = std::move(rest), i = std::size_t(-1);
+  }
+  return true;
+}
+
 std::optional<std::vector<Term>> NormalForm::terms(int tree) {
   Terms result = expand(tree);
+  if (result) std::erase_if(*result, [&](Term& term) { return !use_equalities(term); });
   if (result)  // forms of one digit decide fastest
     for (Term& term : *result)
       std::stable_sort(term.begin(), term.end(), [&](const Constraint& a, const Constraint& b) {

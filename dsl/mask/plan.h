@@ -41,11 +41,23 @@ struct Spans {
   bool bounded = false;  // made for programs that bound their keys; if not, key_bound is not read
 };
 
-// CSR over (class, query tile), for the lengths it was made for; the kernel takes the arrays as tables. Tiles go by
-// their numbers in their orders. Row r = class * query_tiles + query_tile reads
-//   rows[r] = {first entry, partial count, full count}; tiles[first ...] = partial ids, then full ids, each ascending.
+// CSR over (class, query tile), for the lengths it was made for; the kernel takes the arrays as tables.
+// Row r = class * query_tiles + place reads
+//   rows[r] = {first entry, partial count, full count, query tile}
+//   tiles[first entry ...] = partial ids, then full ids, each ascending.
+// Places are the order in which query tiles are taken: where they differ in work, those with most of it come first. It
+// is one for all lists of a pass.
 struct TileList {
-  std::vector<std::int32_t> rows;  // 3 a row
+  static constexpr std::size_t kFields = 4;
+  struct Row {
+    std::int32_t first, partials, fulls, query_tile;
+  };
+  Row row(std::size_t r) const {
+    const std::int32_t* fields = rows.data() + kFields * r;
+    return {fields[0], fields[1], fields[2], fields[3]};
+  }
+
+  std::vector<std::int32_t> rows;  // kFields a row
   std::vector<std::int32_t> tiles;
   std::vector<std::int32_t> class_of;  // [batch * heads + head]; empty when there is one class
 };
@@ -55,12 +67,16 @@ struct Counts {
   std::int64_t later = 0;                                      // of those visited: by the later half of the query tiles
 };
 
+// Where key tiles start: at multiples of their size less the origin, or at the first key that the query tile sees.
+enum class Anchor : std::uint8_t { grid, row };
+
 struct Source {
   Order keys;
   std::variant<Spans, TileList> schedule;
   Counts counts;
   std::shared_ptr<const Pointwise> part{};  // of the predicate, with all its parameters: what partial tiles ask instead
                                             // of it. Parts of a plan are disjoint; null: all of the predicate
+  Anchor anchor = Anchor::grid;
 };
 struct Pass {
   Order queries;

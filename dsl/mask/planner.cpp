@@ -1,12 +1,9 @@
 #include <tessera/dsl/mask/planner.h>
 
-#include <map>
-#include <tuple>
-
 #include <fmt/format.h>
 
+#include <tessera/dsl/mask/lists.h>
 #include <tessera/dsl/mask/spans.h>
-#include <tessera/dsl/mask/tile_map.h>
 #include <tessera/dsl/mask/work_order.h>
 
 namespace tessera::mask {
@@ -15,8 +12,6 @@ using ir::OpCode;
 using Id = Expressions::Id;
 
 namespace {
-
-constexpr unsigned kVaries = Expressions::on(at_head) | Expressions::on(at_batch);
 
 void check_request(const Pointwise& predicate, const PlanRequest& r) {
   for (const auto& [name, length] : {std::pair{"query", r.query_length}, {"key", r.key_length}})
@@ -94,20 +89,20 @@ Counts count_spans(Expressions& e, const std::vector<SpanBounds>& spans, bool bo
   const bool by_head = depends & Expressions::on(at_head), by_batch = bounded || (depends & Expressions::on(at_batch));
   const std::int64_t heads = by_head ? r.heads : 1, batch = by_batch ? r.batch : 1;
   const Int weight = (by_head ? 1 : r.heads) * (by_batch ? 1 : r.batch);
-  const TileGrid grid{r.query_length, r.key_length, r.query_tile, r.key_tile};
+  const Int query_tiles = ceil_div(r.query_length, r.query_tile);
   Counts counts;
-  counts.total = grid.query_tiles() * grid.key_tiles() * r.heads * r.batch;
+  counts.total = query_tiles * ceil_div(r.key_length, r.key_tile) * r.heads * r.batch;
   PointProgram program(e, roots);
   std::vector<double> at(roots.size());
   for (std::int64_t b = 0; b < batch; ++b)
     for (std::int64_t h = 0; h < heads; ++h)
-      for (Int t = 0; t < grid.query_tiles(); ++t) {
+      for (Int t = 0; t < query_tiles; ++t) {
         const Int first = t * r.query_tile, last = std::min(first + r.query_tile, r.query_length) - 1;
         program.run({0, 0, h, b, r.query_length, r.key_length, first, last, key_bound(r, b)}, at.data());
         for (std::size_t s = 0; s < spans.size(); ++s) {
           const Int visited = weight * static_cast<Int>(at[4 * s + 3] - at[4 * s]);
           counts.visited += visited;
-          if (2 * t >= grid.query_tiles()) counts.later += visited;
+          if (2 * t >= query_tiles) counts.later += visited;
           counts.full += weight * static_cast<Int>(at[4 * s + 2] - at[4 * s + 1]);
         }
       }
@@ -124,68 +119,6 @@ PlanRequest typical(const PlanRequest& request) {
   r.scalars = request.scalars;
   if (!request.key_lengths.empty()) r.key_lengths = {r.key_length};
   return r;
-}
-
-// Heads and batch entries that fold to the same predicate over the same keys share rows.
-struct Classes {
-  std::vector<std::int32_t> of;                                // [batch * heads + head]
-  std::vector<std::pair<std::int64_t, std::int64_t>> members;  // one (batch, head) of each class
-};
-
-PositionValues bound_positions(const PlanRequest& r, std::int64_t batch, std::int64_t head) {
-  PositionValues v{};
-  v[at_head] = head, v[at_batch] = batch, v[at_query_length] = r.query_length, v[at_key_length] = r.key_length;
-  return v;
-}
-
-Classes classes_of(const Pointwise& predicate, const PlanRequest& r) {
-  Expressions e(predicate, r.scalars);
-  PositionValues lengths{};
-  lengths[at_query_length] = r.query_length, lengths[at_key_length] = r.key_length;
-  const unsigned depends = e[e.body(lengths, true)].depends & kVaries;
-  std::map<std::pair<Id, Int>, std::int32_t> index;
-  std::map<std::pair<std::int64_t, std::int64_t>, Id> folded;  // by the coordinates that matter
-  Classes classes;
-  for (std::int64_t b = 0; b < r.batch; ++b)
-    for (std::int64_t h = 0; h < r.heads; ++h) {
-      const std::pair key{depends & Expressions::on(at_batch) ? b : 0, depends & Expressions::on(at_head) ? h : 0};
-      auto [root, fresh] = folded.try_emplace(key, -1);
-      if (fresh) root->second = e.body(bound_positions(r, key.first, key.second), true);
-      auto [it, added] =
-          index.try_emplace({root->second, key_bound(r, b)}, static_cast<std::int32_t>(classes.members.size()));
-      if (added) classes.members.emplace_back(b, h);
-      classes.of.push_back(it->second);
-    }
-  return classes;
-}
-
-// The list and its counts.
-std::pair<TileList, Counts> make_list(const Pointwise& predicate, const PlanRequest& r) {
-  const Classes classes = classes_of(predicate, r);
-  std::vector<Int> weight(classes.members.size(), 0);
-  for (std::int32_t c : classes.of) ++weight[static_cast<std::size_t>(c)];
-  TileList list;
-  Counts counts;
-  TileGrid grid{r.query_length, r.key_length, r.query_tile, r.key_tile};
-  counts.total = grid.query_tiles() * grid.key_tiles() * r.heads * r.batch;
-  for (std::size_t c = 0; c < classes.members.size(); ++c) {
-    const auto [b, h] = classes.members[c];
-    grid.key_length = key_bound(r, b);
-    Expressions e(predicate, r.scalars);
-    const Id root = e.body(bound_positions(r, b, h), true);
-    BoxAnalysis analysis(e, root, {grid.query_length, grid.key_length});
-    const std::size_t rows = list.rows.size();
-    append_rows(analysis, grid, list);
-    for (std::size_t i = rows; i < list.rows.size(); i += 3) {
-      counts.partial += weight[c] * list.rows[i + 1];
-      counts.full += weight[c] * list.rows[i + 2];
-      if (2 * static_cast<Int>(i - rows) / 3 >= grid.query_tiles())
-        counts.later += weight[c] * (list.rows[i + 1] + list.rows[i + 2]);
-    }
-  }
-  counts.visited = counts.partial + counts.full;
-  if (classes.members.size() > 1) list.class_of = classes.of;
-  return {std::move(list), counts};
 }
 
 }  // namespace
@@ -223,9 +156,8 @@ Plan make_plan(const Pointwise& predicate, const PlanRequest& request) {
   } else {
     plan.reason = "a list was asked for";
   }
-  if (TileList* list = std::get_if<TileList>(&source.schedule))
-    std::tie(*list, source.counts) = make_list(predicate, request);
   pass.sources.push_back(std::move(source));
+  if (std::holds_alternative<TileList>(pass.sources[0].schedule)) make_lists(pass, predicate, request);
   plan.passes.push_back(std::move(pass));
   return plan;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include <tessera/dsl/ir/rewrite.h>
 #include <tessera/dsl/mask/expression.h>
 #include <tessera/dsl/mask/table_ranges.h>
@@ -77,6 +79,7 @@ int merge_param(Pointwise& into, ir::Param param, const Capture& capture) {
 // `from` with its parameters among those of `into`.
 ir::Function adopt(Pointwise& into, const Pointwise& from) {
   ir::Function function = from.function;
+  into.lengths.insert(into.lengths.end(), from.lengths.begin(), from.lengths.end());
   std::vector<int> map;
   for (std::size_t i = 0; i < function.params.size(); ++i)
     map.push_back(merge_param(into, function.params[i], from.captures[i]));
@@ -182,6 +185,20 @@ Pointwise everything() {
   const ir::Value yes = builder.constant(1, ir::Type::scalar(DType::i1));
   builder.yield({&yes, 1});
   return out;
+}
+
+void check_lengths(const Pointwise& predicate, std::int64_t queries, std::int64_t keys, SourceLoc loc) {
+  const auto check = [&](const LengthRule& rule, const Extent& extent, const char* things, std::int64_t have) {
+    if (have >= extent.least && have <= extent.most) return;
+    const std::int64_t wanted = have < extent.least ? extent.least : extent.most;
+    const char* kind = extent.least == extent.most ? "" : have < extent.least ? "at least " : "at most ";
+    throw UserError(loc, fmt::format("{} takes {}{} {}, and there are {}", rule.of, kind, wanted, things, have),
+                    fmt::format("give {}{} {}, or make the mask for {}", kind, wanted, things, have));
+  };
+  for (const LengthRule& rule : predicate.lengths) {
+    check(rule, rule.queries, "queries", queries);
+    check(rule, rule.keys, "keys", keys);
+  }
 }
 
 bool allows(const Pointwise& predicate, const Point& point, const std::vector<NamedScalar>& scalars) {

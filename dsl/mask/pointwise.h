@@ -50,10 +50,22 @@ struct Capture {
   double value = 0;  // scalars: the default, replaced at the call under the parameter's name
 };
 
+// How many queries and keys a predicate is made for, where it means nothing for others: those of a grid, say.
+struct Extent {
+  std::int64_t least = 0, most = INT64_MAX;
+  static Extent exactly(std::int64_t n) { return {n, n}; }
+  static Extent at_most(std::int64_t n) { return {0, n}; }
+};
+struct LengthRule {
+  std::string of;  // what has these lengths: "the grid 30 x 48 x 80"
+  Extent queries, keys;
+};
+
 struct Pointwise {
   ir::Function function;
-  std::vector<Capture> captures;  // one a parameter of the function
-  SourceLoc loc{};                // where the user wrote it
+  std::vector<Capture> captures;      // one a parameter of the function
+  SourceLoc loc{};                    // where the user wrote it
+  std::vector<LengthRule> lengths{};  // all of them hold for a call
 
   bool data_at_call() const;  // some table's contents are known only at the call: no geometry from it
 };
@@ -63,6 +75,10 @@ Pointwise both(const Pointwise& a, const Pointwise& b);
 Pointwise either(const Pointwise& a, const Pointwise& b);
 Pointwise negated(const Pointwise& a);
 Pointwise everything();  // the mask that allows all
+
+// UserError at `loc` for lengths that the predicate is not made for. Asked for every call; plans may be made for
+// others, to compare tiles.
+void check_lengths(const Pointwise& predicate, std::int64_t queries, std::int64_t keys, SourceLoc loc);
 
 // Value at one point. `scalars` overrides defaults by name: {{"left", 128}}.
 struct NamedScalar {

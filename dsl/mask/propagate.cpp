@@ -20,8 +20,72 @@ bool tighten(Int& lo, Int& hi, const std::vector<Periodic>& periodics) {
 }
 }  // namespace
 
+bool BoxAnalysis::narrow(const Term& term, const Box& box, Box& live) {
+  evaluate(box);
+  working_ = values_;
+  if (!propagate(term, working_)) return false;
+  for (int i = 0; i < lowering_.digits(); ++i) live.lo[i] = working_[i].lo, live.hi[i] = working_[i].hi;
+  return true;
+}
+
+namespace {
+
+// x in `factor * ((x + offset) / divisor)`, a digit of the key.
+struct KeyPart {
+  int digit = -1;
+  Int factor = 0, divisor = 1, offset = 0;
+};
+
+}  // namespace
+
+// Each constraint is solved for its outermost key digit, with the queries anywhere in their box and the other key
+// digits anywhere in what constraints before it left of them.
+bool BoxAnalysis::certain(const Term& term, const Box& box, Digits& lo, Digits& hi) {
+  evaluate(box);
+  working_ = values_;
+  const TokenOrder& keys = lowering_.domain().keys;
+  const int base = lowering_.first_digit(1);
+  for (int i = 0; i < keys.digits(); ++i) lo[i] = box.lo[base + i], hi[i] = box.hi[base + i];
+  const auto key_part = [&](int id, Int factor) -> KeyPart {
+    const Atom& atom = lowering_.atoms()[id];
+    if (atom.kind == AtomKind::digit) return {id - base, factor};
+    if (atom.kind != AtomKind::div || atom.a.terms.size() != 1 || atom.a.terms[0].second != 1 ||
+        lowering_.atoms()[atom.a.terms[0].first].kind != AtomKind::digit)
+      return {};
+    return {atom.a.terms[0].first - base, factor, atom.divisor, atom.a.constant};
+  };
+  for (const Constraint& c : term) {
+    if (!c.periodics.empty()) return false;
+    KeyPart key;
+    Linear rest;
+    for (const auto& [id, factor] : lowering_.forms()[c.form].terms) {
+      const bool of_key = (lowering_.atoms()[id].sides & 2) && !working_[static_cast<std::size_t>(id)].is_point();
+      if (of_key && key.digit < 0 && (key = key_part(id, factor)).digit >= 0) continue;
+      rest.terms.emplace_back(id, factor);
+    }
+    const Progression other = value(rest, working_);
+    if (key.digit < 0) {
+      if (other.lo < c.lo || other.hi > c.hi) lo[0] = 1, hi[0] = 0;
+    } else {
+      const Int least = c.lo <= -kUnbounded ? -kUnbounded : c.lo - other.lo;
+      const Int most = c.hi >= kUnbounded ? kUnbounded : c.hi - other.hi;
+      Int from = -kUnbounded, to = kUnbounded;
+      if ((key.factor > 0 ? least : -most) > -kUnbounded) from = ceil_div(key.factor > 0 ? least : most, key.factor);
+      if ((key.factor > 0 ? most : -least) < kUnbounded) to = floor_div(key.factor > 0 ? most : least, key.factor);
+      if (from > -kUnbounded) lo[key.digit] = std::max(lo[key.digit], from * key.divisor - key.offset);
+      if (to < kUnbounded) hi[key.digit] = std::min(hi[key.digit], to * key.divisor + key.divisor - 1 - key.offset);
+    }
+    for (int i = 0; i < keys.digits(); ++i) {
+      if (lo[i] > hi[i]) return lo[0] = 1, hi[0] = 0, true;
+      working_[static_cast<std::size_t>(base + i)] = Progression::range(lo[i], hi[i]);
+    }
+  }
+  return true;
+}
+
 bool BoxAnalysis::propagate(const Term& term, std::vector<Progression>& values) {
   for (int round = 0; round < kRounds; ++round) {
+    std::uint64_t cut = 0;
     for (const Constraint& c : term) {
       const Linear& form = lowering_.forms()[c.form];
       const Progression now = value(form, values);
@@ -31,8 +95,12 @@ bool BoxAnalysis::propagate(const Term& term, std::vector<Progression>& values) 
         lo = std::max(lo, now.lo), hi = std::min(hi, now.hi);
         if (!tighten(lo, hi, c.periodics)) return false;
       }
-      if (!require(form, lo, hi, values, 0) || !reevaluate(values)) return false;
+      changed_ = 0;
+      if (!require(form, lo, hi, values, 0)) return false;
+      cut |= changed_;
+      if (changed_ && !reevaluate(values)) return false;
     }
+    if (!cut) break;
   }
   return true;
 }
@@ -41,8 +109,10 @@ bool BoxAnalysis::propagate(const Term& term, std::vector<Progression>& values) 
 bool BoxAnalysis::reevaluate(std::vector<Progression>& values) {
   const std::vector<Atom>& atoms = lowering_.atoms();
   for (std::size_t i = lowering_.digits(); i < atoms.size(); ++i) {
+    if (!(atoms[i].inputs & changed_)) continue;
     Progression now = lowering_.atom_value(atoms[i], values.data());
     if (!now.clip(values[i].lo, values[i].hi)) return false;
+    if (now.lo != values[i].lo || now.hi != values[i].hi) changed_ |= atom_bit(static_cast<int>(i));
     values[i] = now;
   }
   return true;
@@ -81,6 +151,7 @@ bool BoxAnalysis::narrow(int id, Int lo, Int hi, std::vector<Progression>& value
   if (!values[id].clip(lo, hi)) return false;
   lo = values[id].lo, hi = values[id].hi;
   if (lo == before.lo && hi == before.hi) return true;
+  changed_ |= atom_bit(id);
   const Atom& atom = lowering_.atoms()[id];
   switch (atom.kind) {
     case AtomKind::div: return require(atom.a, lo * atom.divisor, hi * atom.divisor + atom.divisor - 1, values, depth);

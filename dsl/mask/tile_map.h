@@ -6,15 +6,17 @@
 
 namespace tessera::mask {
 
-struct TileGrid {
-  Int query_length = 0, key_length = 0;  // key_length: the bound, where keys are bounded
-  int query_tile = 128, key_tile = 128;
-  Int query_tiles() const { return ceil_div(query_length, query_tile); }
-  Int key_tiles() const { return ceil_div(key_length, key_tile); }
-};
+// Appends one row a query tile to `list`. The orders have the digits of the analysis, and tiles of their own. Descends
+// from the root over boxes of (query tiles x key tiles), the longest digit first: the time is that of the list plus its
+// boundary, never that of the grid. Tiles of both sides are named by their numbers.
+void append_rows(BoxAnalysis& analysis, const TokenOrder& queries, const TokenOrder& keys, TileList& list);
 
-// Appends one row a query tile to `list`. Descends from the root over boxes of (query tiles x key tiles), the longer
-// side first: the time is that of the list plus its boundary, never that of the grid.
-void append_rows(BoxAnalysis& analysis, const TileGrid& grid, TileList& list);
+// Lengths of one row of that list. `decided`: tiles that the analysis cannot tell at once are looked into; else they
+// are partial.
+struct RowCount {
+  Int visited = 0, full = 0;
+};
+RowCount count_row(BoxAnalysis& analysis, const TokenOrder& queries, const TokenOrder& keys, const Digits& query_tile,
+                   bool decided);
 
 }  // namespace tessera::mask

@@ -36,6 +36,7 @@ class Tiler {
     out_.kernel.functions.clear();
     append_params();
     add_orders();
+    if (pass_) out_.programs = ProgramTiles(traced_, *pass_, list_params_);
     rewriter_.retype = [this](const ir::Type& t) { return extents_.bind(t); };
     rewriter_.run();
     return std::move(out_);
@@ -106,8 +107,12 @@ void Tiler::append_params() {
     const auto* list = std::get_if<mask::TileList>(&source.schedule);
     list_params_.push_back(list ? static_cast<int>(out_.kernel.params.size()) : -1);
     for (int i = 0; list && i < (list->class_of.empty() ? 2 : 3); ++i)
-      append_param(
-          {.name = kListTables[i], .kind = ir::ParamKind::table, .dtype = DType::i32, .axes = {}, .rank = ranks[i]});
+      append_param({.name = kListTables[i],
+                    .kind = ir::ParamKind::table,
+                    .dtype = DType::i32,
+                    .axes = {},
+                    .rank = ranks[i],
+                    .indices = true});
   }
 }
 
@@ -142,7 +147,8 @@ int Tiler::add_order(Axis axis, const ir::Order& order) {
 // The tile along `axis` that the code being emitted works on.
 Place Tiler::place(Axis axis, Builder& b) {
   if (const Inside* in = inside(axis)) return in->place;
-  return extents_.is_grid(axis) ? program_tile(out_.kernel, axis, b) : Place{b.constant(0)};
+  if (!extents_.is_grid(axis)) return {b.constant(0)};
+  return program_tile(out_.kernel, axis, out_.programs.tile(axis, b), b);
 }
 
 Value Tiler::position(Axis axis, const Place& place, Builder& b) {
@@ -270,9 +276,17 @@ std::vector<Schedule> Tiler::schedules(const Op& op, Value bound, Builder& b) {
   const Value head = grid_index("Head", b), batch = grid_index("Batch", b);
   std::vector<Schedule> all;
   for (std::size_t i = 0; i < pass_->sources.size(); ++i) {
-    const ScheduleRequest request{query,       op.axis, pass_->queries, first_param_.at(op.index), list_params_[i], end,
-                                  bool(bound), head,    batch};
-    all.push_back(schedule(pass_->sources[i], request, b));
+    const ScheduleRequest request{.query = query,
+                                  .key = op.axis,
+                                  .queries = pass_->queries,
+                                  .function_params = first_param_.at(op.index),
+                                  .list_params = list_params_[i],
+                                  .tile = place(query, b),
+                                  .bound = end,
+                                  .has_bound = bool(bound),
+                                  .head = head,
+                                  .batch = batch};
+    all.push_back(schedule(pass_->sources[i], request, out_.programs, b));
     all.back().source = &pass_->sources[i];
     all.back().order = key_orders_.at(i);
   }

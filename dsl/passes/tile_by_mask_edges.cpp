@@ -189,7 +189,7 @@ Value Guards::guarded(ir::Rewriter& r, Value v, Axis axis, double neutral, Build
   } else if (const ir::Dim* whole = kernel_.whole_extent(axis)) {
     within = b.binary(OpCode::lt, b.iota(dim), b.constant(whole->extent));
   } else {
-    within = tokens_within(kernel_, dim, program_tile(kernel_, axis, b), {}, b);
+    within = tokens_within(kernel_, dim, program_tile(kernel_, axis, tiled_.programs.tile(axis, b), b), {}, b);
   }
   const Value fill = b.constant(neutral, type);
   return b.append_value(OpCode::select, {within, r[v], fill}, type);

@@ -52,7 +52,7 @@ struct Place {
 std::vector<ir::Value> tile_digits(const ir::Order& order, ir::Value number, ir::Builder& b);  // of a tile's number
 ir::Value tile_count(const ir::Order& order, ir::Value length, ir::Builder& b);
 ir::Value first_value(const ir::OrderDigit& digit, ir::Value tile, ir::Builder& b);  // of a tile along the digit
-Place program_tile(const ir::Kernel& tiled, ir::Axis grid_axis, ir::Builder& b);     // that this program computes
+Place program_tile(const ir::Kernel& tiled, ir::Axis grid_axis, ir::Value number, ir::Builder& b);
 Place tile_of_order(const ir::Kernel& tiled, int order, std::span<const ir::Value> tile, ir::Builder& b);
 
 ir::Value tokens_of(ir::Dim dim, const Place& place, ir::Builder& b);  // i32[axis]
@@ -80,9 +80,36 @@ struct TileLoop {
   bool inside = false;
 };
 
+// The row of a list that a program works on.
+struct ListRow {
+  int params = -1;  // the first of the list's kListTables
+  ir::Value row{};
+
+  ir::Value field(int column, ir::Builder& into) const;  // as mask::TileList has them
+};
+
+// Which tile of a grid axis a program computes: that of its own number, but of the queries where the pass's lists say
+// which query tile has its place.
+class ProgramTiles {
+ public:
+  ProgramTiles() = default;
+  // `list_params`: by source, the first of its list's tables, -1 without a list.
+  ProgramTiles(const ir::Kernel& traced, const mask::Pass& pass, std::span<const int> list_params);
+
+  ir::Value tile(ir::Axis grid_axis, ir::Builder& b) const;
+  ListRow row(const mask::TileList& list, int params, ir::Builder& b) const;  // the program's
+
+ private:
+  const mask::Pass* pass_ = nullptr;
+  const mask::TileList* list_ = nullptr;  // any of the pass's
+  int params_ = -1;                       // and its tables
+  ir::Axis query_{}, head_{}, batch_{};
+};
+
 // What the edge guards have to know of a kernel that was just tiled.
 struct Tiled {
   ir::Kernel kernel;
+  ProgramTiles programs;
   std::vector<TileLoop> loops;
   // Values that are false on the positions past the end of an axis: the bounds' share of `allowed`.
   std::unordered_map<std::uint32_t, ir::Axis> within;
@@ -121,12 +148,14 @@ struct ScheduleRequest {
   ir::Axis query, key;
   const ir::Order& queries;
   int function_params;  // first kernel parameter of the mask's own
-  int list_params;      // first of the source's own kListTables; -1: it has none
+  int list_params;      // and of the source's list
+  Place tile;           // the program's, of the queries
   ir::Value bound;      // number of keys
   bool has_bound;       // the program gave it
   ir::Value head, batch;
 };
-Schedule schedule(const mask::Source& source, const ScheduleRequest& request, ir::Builder& into);
+Schedule schedule(const mask::Source& source, const ScheduleRequest& request, const ProgramTiles& programs,
+                  ir::Builder& into);
 Schedule schedule_all(int tile, ir::Value bound, bool one_loop, ir::Builder& into);
 
 // Puts identities where a reduction or product would read past the end of an axis. `guarded`: axes of loops that needed

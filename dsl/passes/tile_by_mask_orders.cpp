@@ -43,13 +43,12 @@ Place tile_of_order(const ir::Kernel& tiled, int order, std::span<const Value> t
   return {at, order, std::move(firsts)};
 }
 
-Place program_tile(const ir::Kernel& tiled, Axis grid_axis, Builder& b) {
+Place program_tile(const ir::Kernel& tiled, Axis grid_axis, Value number, Builder& b) {
   for (std::size_t i = 0; i < tiled.grid.size(); ++i) {
     if (tiled.grid[i] != grid_axis) continue;
-    const Value program = b.program_id(grid_axis);
     const ir::AxisOrder* cut = tiled.grid_order(i);
-    if (!cut) return {named(b, b.mul(program, tiled.grid_tiles[i].extent), "first")};
-    Place place = tile_of_order(tiled, tiled.grid_orders[i], tile_digits(cut->order, program, b), b);
+    if (!cut) return {named(b, b.mul(number, tiled.grid_tiles[i].extent), "first")};
+    Place place = tile_of_order(tiled, tiled.grid_orders[i], tile_digits(cut->order, number, b), b);
     named(b, place.at, "rows");
     return place;
   }

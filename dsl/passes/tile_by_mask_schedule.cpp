@@ -10,22 +10,18 @@ namespace {
 
 // First and last value of each digit of the query order in this program's tile.
 void query_bounds(const ScheduleRequest& r, Value queries, std::vector<Value>& args, Builder& into) {
-  const Value program = into.program_id(r.query);
   if (r.queries.is_identity()) {
-    const int tile = r.queries.tile();
-    const Value first = named(into, into.mul(program, tile), "first");
-    const Value last = named(into, into.add(into.min(into.add(first, tile), queries), -1), "last");
-    args.insert(args.end(), {first, last});
+    const Value past = into.min(into.add(r.tile.at, r.queries.tile()), queries);
+    args.insert(args.end(), {r.tile.at, named(into, into.add(past, -1), "last")});
     return;
   }
-  const std::vector<Value> tiles = tile_digits(r.queries, program, into);
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
+  for (std::size_t i = 0; i < r.queries.digits.size(); ++i) {
     const ir::OrderDigit& digit = r.queries.digits[i];
     const auto weight = static_cast<int>(digit.weight);
     const Value values = i == 0 ? into.div(into.add(queries, weight - 1), weight)
                                 : into.constant(static_cast<int>(r.queries.values(i, 0)));
     const bool clipped = i == 0 || digit.origin != 0 || r.queries.values(i, 0) % digit.tile != 0;
-    const Value at = first_value(digit, tiles[i], into);
+    const Value at = r.tile.firsts.at(i);
     const Value past = into.add(at, digit.tile);
     args.push_back(named(into, digit.origin ? into.max(at, into.constant(0)) : at, "first"));
     args.push_back(named(into, into.add(clipped ? into.min(past, values) : past, -1), "last"));
@@ -72,28 +68,48 @@ Schedule by_spans(const mask::Spans& spans, std::size_t digits, const ScheduleRe
   return s;
 }
 
-Schedule by_list(const mask::TileList& list, const ScheduleRequest& r, Builder& into) {
-  const int rows = r.list_params, ids = rows + 1, classes = rows + 2;
-  Value row = into.program_id(r.query);
-  if (!list.class_of.empty()) {
-    const Value at[] = {r.batch, r.head};
-    const Value tiles = tile_count(r.queries, into.length(r.query), into);
-    row = into.add(into.mul(into.gather(classes, DType::i32, at), tiles), row);
-  }
-  const auto field = [&](int column) {
-    const Value at[] = {row, into.constant(column)};
-    return into.gather(rows, DType::i32, at);
-  };
+Schedule by_list(const ListRow& row, Builder& into) {
   Schedule s;
-  s.ids = ids;
-  s.first_partial = named(into, field(0), "entry");
-  s.partials = named(into, field(1), "partials");
-  s.fulls = named(into, field(2), "fulls");
+  s.ids = row.params + 1;
+  s.first_partial = named(into, row.field(0, into), "entry");
+  s.partials = named(into, row.field(1, into), "partials");
+  s.fulls = named(into, row.field(2, into), "fulls");
   s.first_full = into.add(s.first_partial, s.partials);
   return s;
 }
 
 }  // namespace
+
+ProgramTiles::ProgramTiles(const ir::Kernel& traced, const mask::Pass& pass, std::span<const int> list_params)
+    : pass_(&pass), query_(ir::query_axis(traced)) {
+  for (std::size_t i = 0; i < list_params.size() && !list_; ++i)
+    if (list_params[i] >= 0) list_ = &std::get<mask::TileList>(pass.sources[i].schedule), params_ = list_params[i];
+  for (ir::Axis axis : traced.grid) {
+    if (axis == ir::Axis::named("Head")) head_ = axis;
+    if (axis == ir::Axis::named("Batch")) batch_ = axis;
+  }
+}
+
+Value ProgramTiles::tile(ir::Axis grid_axis, Builder& b) const {
+  if (!list_ || grid_axis != query_) return b.program_id(grid_axis);
+  return named(b, row(*list_, params_, b).field(3, b), "query_tile");
+}
+
+ListRow ProgramTiles::row(const mask::TileList& list, int params, Builder& b) const {
+  Value row = b.program_id(query_);
+  if (!list.class_of.empty()) {
+    const auto index = [&](ir::Axis axis) { return axis ? b.program_id(axis) : b.constant(0); };
+    const Value at[] = {index(batch_), index(head_)};
+    const Value tiles = tile_count(pass_->queries, b.length(query_), b);
+    row = b.add(b.mul(b.gather(params + 2, DType::i32, at), tiles), row);
+  }
+  return {params, row};
+}
+
+Value ListRow::field(int column, Builder& into) const {
+  const Value at[] = {row, into.constant(column)};
+  return into.gather(params, DType::i32, at);
+}
 
 Value named(Builder& b, Value v, const char* name) {
   std::string& own = b.graph().values[v.id].name;
@@ -138,10 +154,11 @@ std::vector<Value> WalkedRuns::tile(Value number, Builder& b) const {
   return at;
 }
 
-Schedule schedule(const mask::Source& source, const ScheduleRequest& request, Builder& into) {
+Schedule schedule(const mask::Source& source, const ScheduleRequest& request, const ProgramTiles& programs,
+                  Builder& into) {
   if (const auto* spans = std::get_if<mask::Spans>(&source.schedule))
     return by_spans(*spans, source.keys.digits.size(), request, into);
-  return by_list(std::get<mask::TileList>(source.schedule), request, into);
+  return by_list(programs.row(std::get<mask::TileList>(source.schedule), request.list_params, into), into);
 }
 
 // Every tile up to the bound: in one loop whose tiles may pass it, or the whole tiles apart.

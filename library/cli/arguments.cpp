@@ -64,11 +64,15 @@ void add_choice(CLI::App& app, const std::string& name, std::string& value, std:
   });
 }
 
-void add_sizes(CLI::App& app, Arguments& a) {
+void add_lengths(CLI::App& app, Arguments& a) {
   add_whole(app, "--query-length", a.query_length,
-            "queries of a sequence (default: the tokens of documents, else 4096)");
+            "queries of a sequence (default: those that the pattern is made for, else 4096)");
   add_whole(app, "--key-length", a.key_length,
-            "keys of a sequence (default: the tokens of documents, else as queries)");
+            "keys of a sequence (default: those that the pattern is made for, else as queries)");
+}
+
+void add_sizes(CLI::App& app, Arguments& a) {
+  add_lengths(app, a);
   add_whole(app, "--heads", a.heads, "query heads (default: 8)");
   add_whole(app, "--kv-heads", a.kv_heads, "key and value heads (default: as many as query heads)", 1);
   add_whole(app, "--batch", a.batch, "sequences (default: 1)");
@@ -116,6 +120,37 @@ void add_repeat(CLI::App& app, Arguments& a) {
   add_whole(app, "--repeat", a.repeat, "launches that are timed, at most (default: 30)", 1);
 }
 
+void add_picture(CLI::App& app, Arguments& a) {
+  static constexpr int kMostPixels = 4096;
+  add_lengths(app, a);
+  add_whole(app, "--query-tile", a.query_tile, "queries of a tile (default: 128)", 1);
+  add_whole(app, "--key-tile", a.key_tile, "keys of a tile (default: 128)", 1);
+  add_whole(app, "--head", a.head, "the head that is drawn (default: 0)");
+  add_whole(app, "--sequence", a.sequence, "the sequence that is drawn (default: 0)");
+  add_value(app, "--pixels", "N", "points to a side of the elements' picture, at most (default: 256)",
+            [&a](const std::string& text) {
+              a.pixels = static_cast<int>(whole_number("--pixels", text, 1));
+              if (a.pixels > kMostPixels)
+                throw UserError({}, "--pixels is '" + text + "'", fmt::format("give 1 to {}", kMostPixels));
+            });
+  add_text(app, "--output", "FILE", a.output, "file to draw into, .svg or .png (default: the terminal)");
+  add_json(app, a);
+}
+
+void add_simulation(CLI::App& app, Arguments& a) {
+  add_whole(app, "--query-length", a.query_length, "queries of a sequence (default: as for explain)");
+  add_whole(app, "--key-length", a.key_length, "keys of a sequence (default: as for explain)");
+  add_whole(app, "--heads", a.heads, "query heads (default: 8)");
+  add_whole(app, "--batch", a.batch, "sequences (default: 1)");
+  add_whole(app, "--head-dim", a.head_dim, "columns of Q and K (default: 128)", 8);
+  add_whole(app, "--value-dim", a.value_dim, "columns of V and O (default: as Q and K)", 1);
+  add_whole(app, "--candidates", a.candidates, "query tiles that are listed beside the best plans (default: 8)");
+  add_text(app, "--query-order", "ORDER", a.query_order,
+           "rate this order alone: digits as weight:tile, as 128:8,1:16 of a grid with rows of 128");
+  add_text(app, "--key-order", "ORDER", a.key_order, "likewise of the keys");
+  add_json(app, a);
+}
+
 void add_bench(CLI::App& app, Arguments& a) {
   add_choice(app, "--suite", a.suite, bench::suite_names(), "which workloads");
   add_text(app, "--only", "TEXT", a.only, "only workloads with this in their names; several with commas between");
@@ -140,12 +175,21 @@ void add_commands(CLI::App& app, Arguments& a) {
   add_common(*explain, a);
   add_patterns(*explain, a);
 
+  CLI::App* simulate =
+      app.add_subcommand("simulate", "predict what token orders and tiles would make of a pattern")->group("Commands");
+  add_simulation(*simulate, a);
+  add_patterns(*simulate, a);
+
   CLI::App* inspect =
       app.add_subcommand("inspect", "print the program of a pattern at one stage of compilation")->group("Commands");
   add_sizes(*inspect, a);
   add_common(*inspect, a);
   add_choice(*inspect, "--stage", a.stage, {"traced", "tiled", "placed", "llvm", "ptx", "sass"}, "what to print");
   add_patterns(*inspect, a);
+
+  CLI::App* draw = app.add_subcommand("draw", "draw what a pattern allows, and the tiles it visits")->group("Commands");
+  add_picture(*draw, a);
+  add_patterns(*draw, a);
 
   CLI::App* run = app.add_subcommand("run", "attention over tensors q, k, v of a safetensors file")->group("Commands");
   add_common(*run, a);
@@ -176,9 +220,9 @@ void check_needed(const Arguments& a) {
 }  // namespace
 
 AttentionShapes Arguments::shapes() const {
-  const std::optional<std::int64_t> tokens = tokens_of(pattern_named(pattern), parameters);
-  const std::int64_t queries = query_length.value_or(tokens.value_or(kTokens));
-  const std::int64_t keys = key_length.value_or(tokens.value_or(queries));
+  const PatternLengths lengths = lengths_of(pattern_named(pattern), parameters);
+  const std::int64_t queries = query_length.value_or(lengths.queries.value_or(kTokens));
+  const std::int64_t keys = key_length.value_or(lengths.keys.value_or(queries));
   check_tokens(queries, keys);
   return {.batch = batch,
           .heads = heads,

@@ -10,8 +10,8 @@
 namespace tessera::cli {
 
 struct Arguments {
-  std::string command;  // "inspect", "explain", "run", "tune", "bench", "patterns", "version"; empty: help was asked
-                        // for, and given
+  std::string command;  // "inspect", "explain", "simulate", "draw", "run", "tune", "bench", "patterns", "version";
+                        // empty: help was asked for, and given
   std::string pattern;
   std::map<std::string, std::string> parameters;  // of the pattern
 
@@ -30,6 +30,10 @@ struct Arguments {
   std::string input, output;
   std::string device = "auto";
   bool json = false;
+
+  int query_tile = 128, key_tile = 128, head = 0, sequence = 0, pixels = 256;  // of a picture
+  int candidates = 8;                                                          // of a simulation
+  std::string query_order, key_order;
 
   std::string suite = "standard", only, commit;  // of a benchmark
   bool list = false;

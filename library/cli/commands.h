@@ -11,6 +11,8 @@ std::string version(const Arguments& arguments);
 std::string patterns(const Arguments& arguments);
 std::string inspect(const Arguments& arguments);
 std::string explain(const Arguments& arguments);
+std::string simulate(const Arguments& arguments);
+std::string draw(const Arguments& arguments);   // also writes arguments.output, where one is given
 std::string run(const Arguments& arguments);    // also writes arguments.output
 std::string bench(const Arguments& arguments);  // likewise, where one is given
 std::string tune(const Arguments& arguments);   // also keeps its result in the cache directory

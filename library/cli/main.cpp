@@ -17,6 +17,8 @@ std::string execute(const tessera::cli::Arguments& arguments) {
   if (arguments.command == "patterns") return tessera::cli::patterns(arguments);
   if (arguments.command == "inspect") return tessera::cli::inspect(arguments);
   if (arguments.command == "explain") return tessera::cli::explain(arguments);
+  if (arguments.command == "simulate") return tessera::cli::simulate(arguments);
+  if (arguments.command == "draw") return tessera::cli::draw(arguments);
   if (arguments.command == "run") return tessera::cli::run(arguments);
   if (arguments.command == "bench") return tessera::cli::bench(arguments);
   if (arguments.command == "tune") return tessera::cli::tune(arguments);

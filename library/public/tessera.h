@@ -4,6 +4,7 @@
 
 #include <tessera/attention.h>
 #include <tessera/dsl/lang/lang.h>
+#include <tessera/library/acsr/acsr_attention.h>
 #include <tessera/library/forward.h>
 #include <tessera/library/program.h>
 #include <tessera/library/safetensors.h>

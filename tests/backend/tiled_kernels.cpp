@@ -58,6 +58,8 @@ Kernel tiled_attention(AttentionShape s) {
               tensor("v", ParamKind::input, DType::bf16, {key, value}),
               tensor("o", ParamKind::output, DType::bf16, {query, value}),
               tensor("lse", ParamKind::output, DType::f32, {query})};
+  if (s.documents)
+    k.params.push_back({.name = "document", .kind = ParamKind::table, .dtype = DType::i32, .axes = {}, .rank = 1});
   const Dim rows{query, s.query_tile}, keys{key, s.key_tile}, d{depth, (s.head_dim + 15) / 16 * 16},
       dv{value, (s.value_dim + 7) / 8 * 8};
   const auto f32_tile = [](std::vector<Dim> dims) { return Type::tile(DType::f32, std::move(dims)); };
@@ -67,14 +69,22 @@ Kernel tiled_attention(AttentionShape s) {
   const Value q = b.load(0, Type::tile(DType::bf16, {rows, d}), std::vector{row, zero});
   const Value length = b.length(key);
   const std::vector<std::string> names{"row_max", "row_sum", "acc"};
+  const auto allowed = [&](Builder& in, Value at) {
+    const Value position = in.add(in.iota(keys), at), inside = in.binary(OpCode::lt, position, length);
+    if (!s.documents) return inside;
+    const Value mine = in.gather(5, DType::i32, std::vector{in.add(in.iota(rows), row)}),
+                theirs = in.gather(5, DType::i32, std::vector{position});
+    return in.binary(OpCode::logical_and, in.binary(OpCode::eq, mine, theirs), inside);
+  };
   const auto step = [&](bool partial) {
     return [&, partial](Builder& in, std::span<const Value> args) {
       const Value at = in.mul(args[0], s.key_tile);
+      const Value counts = partial ? allowed(in, at) : Value();
       const Value kt = in.load(1, Type::tile(DType::bf16, {keys, d}), std::vector{at, zero});
       Value x = in.binary(OpCode::mul, in.dot(q, kt), in.constant(0.18, Type::scalar(DType::f32)));
       if (partial)
-        x = in.select(in.binary(OpCode::lt, in.add(in.iota(keys), at), length), x,
-                      in.constant(-INFINITY, Type::scalar(DType::f32)));
+        x = in.append_value(OpCode::select, {counts, x, in.constant(-INFINITY, Type::scalar(DType::f32))},
+                            f32_tile({rows, keys}));
       const Value m = in.max(args[1], in.reduce(OpCode::reduce_max, x, key));
       const Value r = in.unary(OpCode::exp2, in.sub(args[1], m));
       const Value p = in.unary(OpCode::exp2, in.sub(x, m));
@@ -84,7 +94,7 @@ Kernel tiled_attention(AttentionShape s) {
       return std::vector{m, l, acc};
     };
   };
-  const Value full = b.div(length, s.key_tile);
+  const Value full = b.mul(b.div(length, s.key_tile * s.partial_tiles), s.partial_tiles);
   auto state = std::vector{b.constant(-1e30, f32_tile({rows})), b.constant(0, f32_tile({rows})),
                            b.constant(0, f32_tile({rows, dv}))};
   state = b.loop(full, ceil_div(b, length, s.key_tile), state, names, step(true));

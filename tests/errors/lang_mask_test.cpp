@@ -35,7 +35,8 @@ TEST_CASE("tables of the wrong size") {
 
 TEST_CASE("grids of no tokens, and of too many") {
   expect_user_error(__FILE__, __LINE__, [] { Grid g(4, 0); }, "dimension 1 of the Grid is 0", "at least one token");
-  expect_user_error(__FILE__, __LINE__, [] { Grid g(1 << 16, 1 << 16); }, "the Grid has more than 2147483647 tokens");
+  expect_user_error(__FILE__, __LINE__, [] { Grid g(1 << 16, 1 << 16); }, 
+                    "the Grid 65536 x 65536 has more than 2147483647 tokens");
 }
 
 TEST_CASE("names that a kernel's parameters cannot bear") {

@@ -37,6 +37,15 @@ TEST_CASE("a tile outside a trace") {
     "a Tile can only be made while a kernel is being traced");
 }
 
+TEST_CASE("a mask called in a kernel") {
+  const Mask near = [](Position q, Position k) { return q - k < 4; };
+  const int line = __LINE__ + 2;
+  expect_user_error(__FILE__, line, tracing([near](Args<traced> a) {
+    near(index<Batch>(), 0, At{0, 0, 0, 0});
+    store(a.o, reduce_sum<Depth>(load(a.q)));
+  }), "a Mask is called in a kernel", "kernels walk masks: over<Key>(mask, ...)");
+}
+
 TEST_CASE("a tile of another trace") {
   std::vector<Tile<f32, Query>> kept;
   tracing([&](Args<traced> a) {

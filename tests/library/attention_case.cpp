@@ -123,4 +123,30 @@ void check_counts(Case c, const std::string& name, Runner run) {
   CHECK(wrong == 0);
 }
 
+void check_identity(Case c, const std::string& name, Runner run) {
+  constexpr std::int64_t kWidest = 256;  // columns of V
+  CAPTURE(name);
+  CAPTURE(c.queries);
+  CAPTURE(c.keys);
+  c.value_depth = static_cast<int>(std::min((c.keys + 7) / 8 * 8, kWidest));
+  Attention attend(options_of(c));
+  std::int64_t wrong = 0;
+  for (std::int64_t first = 0; first < c.keys; first += c.value_depth) {
+    Tensors t(c);
+    t.q.fill(0);
+    t.v.fill(0);
+    const std::int64_t columns = std::min<std::int64_t>(c.value_depth, c.keys - first);
+    for (std::int64_t b = 0; b < c.batch; ++b)
+      for (std::int64_t h = 0; h < c.kv_heads; ++h)
+        for (std::int64_t j = 0; j < columns; ++j) t.v.set({b, h, first + j, j}, 1);
+    run(attend, t, c);
+    for (std::int64_t b = 0; b < c.batch; ++b)
+      for (std::int64_t h = 0; h < c.heads; ++h)
+        for (std::int64_t q = 0; q < c.queries; ++q)
+          for (std::int64_t j = 0; j < columns; ++j)
+            wrong += (t.o.at({b, h, q, j}) > 0) != c.allowed({b, h, q, first + j});
+  }
+  CHECK(wrong == 0);
+}
+
 }  // namespace tessera::test

@@ -49,4 +49,8 @@ void run_on_cpu(Attention& attend, Tensors& tensors, const Case& c);
 // log of their number, O[0] is 1 (0 for none) and O[1] their mean.
 void check_counts(Case c, const std::string& name, Runner run = run_on_cpu);
 
+// Identity probe: with Q = 0 and V[k][j] = 1 where k is the j-th key, O shows which keys a query sees: not 0 where it
+// does. In columns of V as wide as they go, one call each.
+void check_identity(Case c, const std::string& name, Runner run = run_on_cpu);
+
 }  // namespace tessera::test

@@ -28,7 +28,7 @@ std::vector<Named> every_pattern() {
       {"window both sides", window(10, 25), [=](const Pair& p) { return p.k <= own(p) + 25 && p.k >= own(p) - 10; }},
       {"prefix", prefix(33), [=](const Pair& p) { return p.k < 33 || p.k <= own(p); }},
       {"sinks", sink_window(4, 20), [=](const Pair& p) { return p.k <= own(p) && (p.k >= own(p) - 20 || p.k < 4); }},
-      {"block-diagonal", block_diagonal(48), [](const Pair& p) { return p.q / 48 == p.k / 48; }},
+      {"block-diagonal", block_diagonal(48), [=](const Pair& p) { return own(p) / 48 == p.k / 48; }},
       {"documents", documents(ids), [](const Pair& p) { return ids[p.q] == ids[p.k]; }},
       {"causal documents", causal & documents(ids),
        [=](const Pair& p) { return p.k <= own(p) && ids[p.q] == ids[p.k]; }},

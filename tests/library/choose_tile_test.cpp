@@ -172,3 +172,10 @@ TEST_CASE("an extent that is given is kept, and the other chosen beside it") {
   CHECK(chosen({causal}, 128, {0, 80}) == TileShape{192, 80});  // fewer, cheaper query tiles
   CHECK(chosen({sink_window(4, 1023)}, 128, {64, 0}) == TileShape{64, 128});
 }
+
+TEST_CASE("masks that read tables get the first candidate, whatever lengths the tables have") {
+  for (int dim : {64, 128}) {
+    CHECK(chosen({tree({-1})}, dim) == first(dim));
+    CHECK(chosen({documents({0, 0, 1})}, dim) == first(dim));
+  }
+}

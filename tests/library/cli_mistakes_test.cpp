@@ -9,6 +9,7 @@
 
 #include <tessera/library/cli/failure.h>
 #include <tessera/library/cli/suggest.h>
+#include <tessera/library/registry.h>
 
 #include "library/cli_case.h"
 
@@ -31,18 +32,24 @@ std::string refusal(const std::string& arguments) {
   return out.error.substr(name.size(), out.error.size() - name.size() - 1);
 }
 
+std::string names_of_patterns() {
+  std::string names;
+  for (const Pattern& pattern : patterns()) names += (names.empty() ? "" : ", ") + pattern.name;
+  return names;
+}
+
 }  // namespace
 
 TEST_CASE("commands, patterns and options that there are not") {
-  const std::string patterns = "full, causal, window, prefix, sinks, block-diagonal, documents";
-  const std::string commands = "explain, inspect, run, tune, bench, patterns";
+  const std::string patterns = names_of_patterns();
+  const std::string commands = "explain, simulate, inspect, draw, run, tune, bench, patterns";
   CHECK(refusal("") == "error: no command is given; note: give one of " + commands);
   CHECK(refusal("explan causal") == "error: there is no command 'explan'; note: did you mean explain? there are: " +
                                         commands + "; see tessera --help");
   CHECK(refusal("help") == "error: there is no command 'help'; note: there are: " + commands + "; see tessera --help");
   CHECK(refusal("explain") == "error: explain needs a pattern; note: give one of " + patterns);
   CHECK(refusal("explain causl") ==
-        "error: there is no pattern 'causl'; note: did you mean causal? there are: " + patterns);
+        "error: there is no pattern 'causl'; note: did you mean causal or block-causal? there are: " + patterns);
   CHECK(refusal("explain spiral") == "error: there is no pattern 'spiral'; note: there are: " + patterns);
   CHECK(refusal("explain causal window") ==
         "error: explain causal takes no 'window'; note: give one pattern, and its options as --name value");
@@ -51,10 +58,11 @@ TEST_CASE("commands, patterns and options that there are not") {
         "error: explain causal has no option '--lenght'; note: did you mean --query-length or --key-length or "
         "--key-lengths? see tessera explain --help");
   CHECK(refusal("explain causal --left 4") ==
-        "error: explain causal has no option '--left'; note: it is an option of window, sinks; see tessera explain "
-        "--help");
+        "error: explain causal has no option '--left'; note: it is an option of window, sinks, a-shape, tri-shape, "
+        "per-head; see tessera explain --help");
   CHECK(refusal("run causal --heads=4 --input a --output b") ==
-        "error: run causal has no option '--heads'; note: it is an option of explain, inspect, tune; see tessera run "
+        "error: run causal has no option '--heads'; note: it is an option of explain, simulate, inspect, tune; see "
+        "tessera run "
         "--help");
   CHECK(refusal("--heads 4 explain causal") ==
         "error: --heads stands before what it belongs to; note: give it after explain");
@@ -91,9 +99,7 @@ TEST_CASE("what there is to measure, and where") {
       "error: there is no GPU to measure on: TESSERA_DEVICE=cpu; note: run this where there is one";
   CHECK(refusal("bench") == no_device);
   CHECK(refusal("tune window") == no_device);
-  CHECK(
-      refusal("tune") ==
-      "error: tune needs a pattern; note: give one of full, causal, window, prefix, sinks, block-diagonal, documents");
+  CHECK(refusal("tune") == "error: tune needs a pattern; note: give one of " + names_of_patterns());
   CHECK(refusal("tune prefix") == "error: pattern 'prefix' needs --length; note: keys of the prefix");
   CHECK(refusal("bench causal") == "error: bench takes no 'causal'; note: leave it out");
   CHECK(refusal("bench --suite all_of_it") == "error: --suite is 'all_of_it'; note: it is one of standard, quick, all");
@@ -213,7 +219,7 @@ TEST_CASE("with --json an error is an object on one line of standard error") {
     CHECK(std::count(out.error.begin(), out.error.end(), '\n') == 1);
     const json error = json::parse(out.error);
     CHECK(error.at("error") == "there is no pattern 'causl'");
-    CHECK(error.at("note").get<std::string>().starts_with("did you mean causal? "));
+    CHECK(error.at("note").get<std::string>().starts_with("did you mean causal or "));
     CHECK(error.at("code") == 1);
   }
   CHECK(cli::failure_line("no remedy\nand a second line\n", 2, true) ==

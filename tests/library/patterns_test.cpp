@@ -83,7 +83,7 @@ TEST_CASE("sinks and windows") {
 }
 
 TEST_CASE("blocks and documents") {
-  check_pattern(block_diagonal(8), [](auto q, auto k, auto, auto) { return q / 8 == k / 8; });
+  check_pattern(block_diagonal(8, Align::top_left), [](auto q, auto k, auto, auto) { return q / 8 == k / 8; });
   std::vector<std::int32_t> ids = document_ids({9, 0, 20, 11});
   REQUIRE(ids.size() == 40);
   CHECK(ids[8] == 0);
@@ -108,12 +108,19 @@ TEST_CASE("patterns by name are those of the library") {
     return k <= own && (k >= own - 3 || k < 2);
   });
   check_pattern(made("block-diagonal", {{"size", "4"}, {"causal", "true"}}),
-                [](auto q, auto k, auto queries, auto keys) { return q / 4 == k / 4 && k <= q + keys - queries; });
+                [](auto q, auto k, auto queries, auto keys) {
+                  const auto own = q + keys - queries;
+                  return own >= 0 && own / 4 == k / 4 && k <= own;
+                });
+  check_pattern(made("block-diagonal", {{"size", "4"}, {"causal", "true"}, {"align", "top-left"}}),
+                [](auto q, auto k, auto, auto) { return q / 4 == k / 4 && k <= q; });
+  check_pattern(made("strided", {{"stride", "3"}, {"causal", "true"}, {"align", "top-left"}}),
+                [](auto q, auto k, auto, auto) { return k <= q && (q - k) % 3 == 0; });
   check_pattern(
       made("documents", {{"lengths", "30,10"}}), [](auto q, auto k, auto, auto) { return (q < 30) == (k < 30); }, 40,
       40);
   check_pattern(made("full", {}), [](auto, auto, auto, auto) { return true; });
-  CHECK(patterns().size() == 7);
+  CHECK(made("swin", {{"grid", "14,14"}}).predicate().lengths.at(0).queries.most == 196);
 }
 
 TEST_CASE("ALiBi slopes are the published ones, also for head counts that are no power of two") {

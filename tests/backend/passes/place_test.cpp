@@ -102,7 +102,7 @@ TEST_CASE("a producer copies and waits for empty slots; consumers wait, multiply
   CHECK(count(producer, "mma") == 0);
   CHECK(count(producer, "wait 1 ") == 5);
   CHECK(count(consumer, "copy ") == 0);
-  CHECK(count(consumer, "arrive ") == 1 + 2 + 4);  // the loop over full tiles has its first and last product apart
+  CHECK(count(consumer, "arrive ") == 1 + 2 * (1 + 2) + 1);  // of both loops the first product apart, and a last one
 }
 
 TEST_CASE("what does not fit in shared memory is refused with both numbers") {

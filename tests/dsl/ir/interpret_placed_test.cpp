@@ -217,6 +217,39 @@ TEST_CASE("the blocks of a launch share its programs, on one thread too") {
   }
 }
 
+TEST_CASE("rows of a slot belong to who writes them, and to a send until it has read them") {
+  using namespace tessera::ir::interp;
+  SharedMemory shared(2);
+  const Agent one{0, "one"}, two{1, "two"};
+  const Axis rows = Axis::named("Query"), columns = Axis::named("Value");
+  const Type ring{.kind = TypeKind::shared, .dtype = DType::bf16, .dims = {{rows, 128}, {columns, 64}}};
+  const Type half{.kind = TypeKind::view, .dtype = DType::bf16, .dims = {{rows, 64}, {columns, 64}}};
+  const int o = shared.add_ring("%o", ring);
+  const interp::Tile tile = interp::Tile::number(DType::bf16, 1, half.dims);
+  interp::Tile sent;
+  CHECK(shared.send(one, o, 0, {0, 0}, half, sent) ==
+        "sends rows from 0 on of %o, which this warpgroup has not written as one tile");
+  CHECK(shared.write(one, o, 0, {0, 0}, tile) == "");
+  CHECK(shared.write(two, o, 0, {63, 0}, tile) ==
+        "writes rows from 63 on of slot 0 of %o, which belong to another warpgroup");
+  CHECK(shared.write(two, o, 0, {64, 0}, tile) == "");
+  CHECK(shared.send(one, o, 0, {64, 0}, half, sent) ==
+        "sends rows from 64 on of %o, which this warpgroup has not written as one tile");
+  CHECK(shared.send(one, o, 0, {0, 0}, half, sent) == "");
+  CHECK(shared.write(one, o, 0, {0, 0}, tile) ==
+        "writes rows from 0 on of slot 0 of %o while a send may still read them");
+  shared.end_sends(two);
+  CHECK(shared.write(one, o, 0, {0, 0}, tile) ==
+        "writes rows from 0 on of slot 0 of %o while a send may still read them");
+  shared.end_sends(one);
+  CHECK(shared.write(one, o, 0, {0, 0}, tile) == "");
+  const int b = shared.add_barrier("%b", {.kind = TypeKind::barrier, .dtype = DType::i32, .arrivals = 1});
+  CHECK(shared.fill(one, o, 0, tile, b, 0) == "fills slot 0 of %o, which warpgroups write");
+  const int k = shared.add_ring("%k", ring);
+  CHECK(shared.fill(one, k, 0, tile, b, 0) == "");
+  CHECK(shared.write(one, k, 0, {0, 0}, tile) == "writes rows from 0 on of slot 0 of %k, which copies fill");
+}
+
 TEST_CASE("barriers count phases, and refuse what hardware would miscount") {
   using namespace tessera::ir::interp;
   SharedMemory shared(2);

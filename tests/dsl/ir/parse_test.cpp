@@ -147,6 +147,17 @@ TEST_CASE("parameters of one name stay apart") {
   CHECK(print(k) == text);
 }
 
+TEST_CASE("tables of tile numbers are told from other tables") {
+  const std::string text =
+      "kernel f tiled grid(Query:64) {\n  param ids: table i32 rank 2 indices\n  param doc: table i32 rank 1\n}\n";
+  round_trip(text);
+  const Kernel k = parse(text);
+  CHECK(k.params[0].indices);
+  CHECK(k.params[0].rank == 2);
+  CHECK(!k.params[1].indices);
+  CHECK_THROWS_AS(parse("kernel f tiled grid(Query:64) {\n  param cap: scalar i32 indices\n}\n"), UserError);
+}
+
 TEST_CASE("a function alone reads back") {
   std::string text = R"(function softcap(q, k, head, batch, query_length, key_length, score: f32) {
   param cap: scalar f32

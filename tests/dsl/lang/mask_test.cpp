@@ -1,4 +1,6 @@
 // A mask means its lambda: the same generic lambda on integers and traced, at every point of a small square.
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include <tessera/dsl/ir/interpret.h>
@@ -148,6 +150,42 @@ TEST_CASE("parameters of a mask are its tables and numbers, by name") {
   CHECK(m.predicate().captures[1].table == nullptr);
   CHECK(m.predicate().data_at_call());
   CHECK(m.named("near").predicate().function.name == "near");
+}
+
+TEST_CASE("a mask is called inside another, at positions of its own") {
+  Table doc(std::vector<int>{0, 0, 1, 1, 1});
+  Param<i32> left{"left", 2};
+  const Mask own = [=](Position q, Position k) { return doc[q] == doc[k] && q - k <= left; };
+  const Mask before = [&](Position q, Position k, At at) {
+    return own(q - 1, k, at) || own(q, k + 1, at) || doc[k] == 7;
+  };
+  CHECK(ir::verify(before.predicate().function) == "");
+  CHECK(before.predicate().function.params.size() == 2);  // the table once, and the number
+  const int ids[] = {0, 0, 1, 1, 1};
+  const auto id = [&](int i) { return ids[std::clamp(i, 0, 4)]; };
+  for (int q = 0; q < 5; ++q)
+    for (int k = 0; k < 5; ++k) {
+      const bool expected = (id(q - 1) == id(k) && q - 1 - k <= 2) || (id(q) == id(k + 1) && q - k - 1 <= 2);
+      CHECK(value_at(before, q, k) == expected);
+    }
+  const Score outside = [&](ScoreValue s, Position q, Position k, At at) { return where(own(q, k, at), s, s - 3); };
+  CHECK(outside.shared()->function.params.size() == 2);
+}
+
+TEST_CASE("the lengths a mask is made for stay with what is made of it") {
+  const Mask grid = Mask([](Position q, Position k) {
+                      return q / 8 == k / 8;
+                    }).for_lengths("the grid", mask::Extent::exactly(64), mask::Extent::at_most(80));
+  const Mask shifted = [&](Position q, Position k, At at) { return grid(q, k - 1, at); };
+  for (const Mask& made : {grid, ~grid, grid & Mask(), Mask() | grid, shifted, grid.named("other")}) {
+    REQUIRE(made.predicate().lengths.size() == 1);
+    CHECK(made.predicate().lengths[0].of == "the grid");
+    CHECK_NOTHROW(mask::check_lengths(made.predicate(), 64, 80, {}));
+    CHECK_NOTHROW(mask::check_lengths(made.predicate(), 64, 0, {}));
+    CHECK_THROWS_AS(mask::check_lengths(made.predicate(), 63, 80, {}), UserError);
+    CHECK_THROWS_AS(mask::check_lengths(made.predicate(), 64, 81, {}), UserError);
+  }
+  CHECK((grid & grid).predicate().lengths.size() == 2);
 }
 
 TEST_CASE("unnamed tables get different names") {

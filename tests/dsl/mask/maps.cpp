@@ -19,7 +19,15 @@ std::int64_t bound_of(const mask::PlanRequest& r, std::int64_t batch) {
   return r.key_lengths.empty() ? r.key_length : r.key_lengths[static_cast<std::size_t>(batch)];
 }
 
-// Runs a span function op by op.
+void put(TileMap& map, std::int64_t q, std::int64_t k, Tile kind) {
+  if (k < 0 || k >= map.key_tiles || map.at(q, k) != kEmpty)
+    ++map.faults;
+  else
+    map.at(q, k) = kind;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> run(const ir::Function& f, const std::vector<std::int64_t>& arguments,
                               const mask::Pointwise& mask, const std::vector<mask::NamedScalar>& scalars) {
   std::vector<double> value(f.graph.values.size());
@@ -50,15 +58,6 @@ std::vector<std::int64_t> run(const ir::Function& f, const std::vector<std::int6
   }
   return {};
 }
-
-void put(TileMap& map, std::int64_t q, std::int64_t k, Tile kind) {
-  if (k < 0 || k >= map.key_tiles || map.at(q, k) != kEmpty)
-    ++map.faults;
-  else
-    map.at(q, k) = kind;
-}
-
-}  // namespace
 
 Oracle::Oracle(const mask::Pointwise& mask, const mask::PlanRequest& r, std::int64_t head, std::int64_t batch)
     : queries_(r.query_length), keys_(r.key_length), bound_(bound_of(r, batch)) {
@@ -103,11 +102,12 @@ TileMap visited(const mask::Plan& plan, const mask::Pointwise& mask, const mask:
       const auto& list = std::get<mask::TileList>(source.schedule);
       const std::int64_t of =
           list.class_of.empty() ? 0 : list.class_of[static_cast<std::size_t>(batch * r.heads + head)];
-      const std::int32_t* row = &list.rows[static_cast<std::size_t>(3 * (of * map.query_tiles + q))];
+      const std::int32_t* row =
+          &list.rows[mask::TileList::kFields * static_cast<std::size_t>(of * map.query_tiles + q)];
       for (std::int32_t i = 0; i < row[1] + row[2]; ++i) {
         const std::int32_t* tile = &list.tiles[static_cast<std::size_t>(row[0] + i)];
         if (i != 0 && i != row[1] && tile[-1] >= tile[0]) ++map.faults;
-        put(map, q, *tile, i < row[1] ? kPartial : kFull);
+        put(map, row[3], *tile, i < row[1] ? kPartial : kFull);
       }
     }
   }

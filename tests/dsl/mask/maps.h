@@ -38,6 +38,10 @@ inline TileMap brute_force(const mask::Pointwise& mask, const mask::PlanRequest&
 TileMap visited(const mask::Plan& plan, const mask::Pointwise& mask, const mask::PlanRequest& request,
                 std::int64_t head = 0, std::int64_t batch = 0);
 
+// Runs a scalar function op by op.
+std::vector<std::int64_t> run(const ir::Function& f, const std::vector<std::int64_t>& arguments,
+                              const mask::Pointwise& mask, const std::vector<mask::NamedScalar>& scalars);
+
 struct Difference {
   int unsound = 0;  // live tiles not visited, tiles called full that are not
   int kept = 0;     // empty tiles visited

@@ -60,6 +60,7 @@ mask::Source listed(const Order& queries, const Order& keys, Lengths lengths, co
         list.rows.push_back(static_cast<std::int32_t>(of.size()));
         list.tiles.insert(list.tiles.end(), of.begin(), of.end());
       }
+      list.rows.push_back(static_cast<std::int32_t>(t));
       counts.partial += std::ssize(tiles[0]), counts.full += std::ssize(tiles[1]);
       counts.total += std::ssize(key_tiles);
     }
@@ -105,7 +106,7 @@ mask::Source box_window(const Order& queries, const Order& keys, const std::vect
 void make_partial(mask::Plan& plan) {
   for (mask::Source& source : plan.passes.at(0).sources) {
     auto& list = std::get<mask::TileList>(source.schedule);
-    for (std::size_t row = 0; row < list.rows.size(); row += 3) {
+    for (std::size_t row = 0; row < list.rows.size(); row += mask::TileList::kFields) {
       list.rows[row + 1] += list.rows[row + 2];
       list.rows[row + 2] = 0;
     }

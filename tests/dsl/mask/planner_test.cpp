@@ -190,7 +190,7 @@ TEST_CASE("heads and batch entries with the same predicate share rows") {
   r.heads = 5, r.batch = 3;
   const mask::Plan plan = mask::make_plan(strided, r);
   CHECK(list_of(plan).class_of == std::vector<std::int32_t>{0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1});
-  CHECK(list_of(plan).rows.size() == 2 * 5 * 3);
+  CHECK(list_of(plan).rows.size() == 2 * 5 * mask::TileList::kFields);
   r.key_lengths = {300, 17, 300};
   const mask::Plan bounded = mask::make_plan(strided, r);
   CHECK(list_of(bounded).class_of == std::vector<std::int32_t>{0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 0, 0, 1, 1, 1});

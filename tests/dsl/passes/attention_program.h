@@ -133,8 +133,9 @@ inline Run run(const ir::Kernel& kernel, Inputs& in, const mask::Pointwise& mask
     const auto* list = std::get_if<mask::TileList>(&plan->passes[0].sources[i].schedule);
     if (!list) continue;
     static const std::int32_t none = 0;  // a table has an address
+    constexpr std::int64_t fields = mask::TileList::kFields;
     const auto size = static_cast<std::int64_t>(list->tiles.size());
-    arguments.push_back(table(list->rows.data(), {static_cast<std::int64_t>(list->rows.size()) / 3, 3}));
+    arguments.push_back(table(list->rows.data(), {static_cast<std::int64_t>(list->rows.size()) / fields, fields}));
     arguments.push_back(table(size ? list->tiles.data() : &none, {std::max<std::int64_t>(size, 1)}));
     if (!list->class_of.empty()) arguments.push_back(table(list->class_of.data(), {request.batch, request.heads}));
   }

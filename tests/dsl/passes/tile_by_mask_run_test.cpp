@@ -120,6 +120,34 @@ TEST_CASE("a masked score less what is infinite past the end of the keys") {
   }
 }
 
+// Scores less the logarithm of what their column has in the tile: rows past the last query must not count, at whichever
+// place of a list the last query tile is taken.
+TEST_CASE("a sum over the queries of the last tile, which a list takes first") {
+  const mask::Pointwise m = predicate("causal", [](Args& a) { return a.k <= a.q; });
+  ir::Kernel kernel =
+      ir::parse(replaced(replaced(replaced(replaced(kForward, "%PARAMS%", ""), "%BOUND%", ""), "%OVER%", ""),
+                         "    %x = select %allowed, %scaled, %masked : f32[Query, Key]\n",
+                         "    %x0 = select %allowed, %scaled, %masked : f32[Query, Key]\n"
+                         "    %e = exp2 %scaled : f32[Query, Key]\n"
+                         "    %column = reduce_sum Query %e : f32[Key]\n"
+                         "    %log_column = log2 %column : f32[Key]\n"
+                         "    %x = sub %x0, %log_column : f32[Query, Key]\n"));
+  kernel.functions = {m.function};
+  for (const bool spans : {true, false}) {
+    mask::PlanRequest r = request(100, 100, 64, 64);  // the interpreter walks the traced kernel in tiles of 64
+    r.allow_spans = spans;
+    Inputs in(1, 2, 2, 100, 100, 8, 8);
+    r.heads = 2;
+    const mask::Plan plan = mask::make_plan(m, r);
+    if (!spans) REQUIRE(std::get<mask::TileList>(plan.passes[0].sources[0].schedule).row(0).query_tile == 1);
+    const ir::Kernel tiled = passes::tile_by_mask(passes::simplify(kernel), &plan, whole(8, 8));
+    ir::check(tiled, "tile_by_mask");
+    const Run got = run(passes::simplify(tiled), in, m, r, &plan), want = run(kernel, in, m, r, nullptr);
+    CHECK(test::max_difference(got.o, want.o) <= 2e-5);
+    CHECK(test::max_difference(got.lse, want.lse) <= 2e-5);
+  }
+}
+
 TEST_CASE("lengths of no tokens and of one") {
   for (const auto& [queries, keys] : {std::pair{1, 0}, {5, 0}, {1, 1}, {0, 3}})
     for (const NamedMask& m : catalogue(queries, keys)) check(m, request(queries, keys, 32, 16), 8, 8);

@@ -113,6 +113,8 @@ TEST_CASE("parameters of functions and lists follow the kernel's own") {
   for (const ir::Param& p : kernel.params) names.push_back(p.name);
   CHECK(names == std::vector<std::string>{"q", "k", "v", "o", "lse", "scale", "scale_2", "reach", "tile_rows",
                                           "tile_ids", "tile_class"});
+  // What a list says is small; what a mask captures may be anything.
+  for (const ir::Param& p : kernel.params) CHECK(p.indices == (p.name.rfind("tile_", 0) == 0));
   r.heads = r.batch = 1;
   CHECK(tile(docs, r).params.size() == 10);
 }

@@ -1,21 +1,16 @@
-#include <tessera/library/patterns.h>
-
-#include <limits>
+#include <tessera/library/patterns/basic.h>
 
 #include <fmt/format.h>
 
+#include <tessera/dsl/lang/table.h>
+#include <tessera/library/patterns/support.h>
+
 namespace tessera {
 
+using pattern::place;
+using pattern::require;
+
 namespace {
-
-void require(bool condition, SourceLoc loc, const std::string& cause, const char* remedy) {
-  if (!condition) throw UserError(loc, cause, remedy);
-}
-
-// Where a query stands among the keys.
-Position place(Position q, const At& at, Align align) {
-  return align == Align::bottom_right ? Position(q + (at.key_length - at.query_length)) : q;
-}
 
 template <class Width>
 Mask window_of(Width left, Width right, Align align, SourceLoc loc) {
@@ -24,6 +19,15 @@ Mask window_of(Width left, Width right, Align align, SourceLoc loc) {
     return k >= own - left && k <= own + right;
   };
   return Mask(predicate, loc).named("window");
+}
+
+// One length a sequence.
+Table<i32> lengths_table(const std::vector<int>& lengths, const char* what, SourceLoc loc) {
+  require(!lengths.empty(), loc, fmt::format("there are no {} lengths", what), "give one a sequence");
+  for (std::size_t b = 0; b < lengths.size(); ++b)
+    require(lengths[b] >= 0, loc, fmt::format("the {} length of sequence {} is {}", what, b, lengths[b]),
+            "give 0 or more");
+  return Table<i32>(lengths, loc).named(std::string(what) + "_length");
 }
 
 }  // namespace
@@ -48,6 +52,12 @@ Mask prefix(int length, Align align, SourceLoc loc) {
       .named("prefix");
 }
 
+Mask prefix(const std::vector<int>& lengths, Align align, SourceLoc loc) {
+  Table length = lengths_table(lengths, "prefix", loc);
+  return Mask([=](Position q, Position k, At at) { return k < length[at.batch] || k <= place(q, at, align); }, loc)
+      .named("prefix");
+}
+
 Mask sinks(int count, SourceLoc loc) {
   require(count >= 0, loc, fmt::format("there are {} sinks", count), "give 0 or more");
   return Mask([=](Position, Position k) { return k < count; }, loc).named("sinks");
@@ -64,27 +74,21 @@ Mask sink_window(int count, int left, Align align, SourceLoc loc) {
   return Mask(predicate, loc).named("sink_window");
 }
 
-Mask block_diagonal(int size, SourceLoc loc) {
-  require(size > 0, loc, fmt::format("the blocks have {} tokens", size), "give 1 or more");
-  return Mask([=](Position q, Position k) { return q / size == k / size; }, loc).named("block_diagonal");
+Mask tri_shape(const TriShape& o, Align align, SourceLoc loc) {
+  require(o.sinks >= 0 && o.left >= 0 && o.last >= 0, loc,
+          fmt::format("there are {} sinks, a window of {} keys before the query and {} last queries", o.sinks, o.left,
+                      o.last),
+          "give 0 or more of each");
+  auto predicate = [=](Position q, Position k, At at) {
+    Position own = place(q, at, align);
+    return k <= own && (k < o.sinks || k >= own - o.left || q >= at.query_length - o.last);
+  };
+  return Mask(predicate, loc).named("tri_shape");
 }
 
-Mask documents(const Table<i32>& ids, SourceLoc loc) {
-  return Mask([=](Position q, Position k) { return ids[q] == ids[k]; }, loc).named("documents");
-}
-
-Mask documents(const std::vector<std::int32_t>& ids, SourceLoc loc) {
-  return documents(Table<i32>(ids, loc).named("document"), loc);
-}
-
-std::vector<std::int32_t> document_ids(const std::vector<std::int64_t>& lengths, SourceLoc loc) {
-  std::vector<std::int32_t> ids;
-  for (std::size_t i = 0; i < lengths.size(); ++i) {
-    require(lengths[i] >= 0 && lengths[i] <= std::numeric_limits<std::int32_t>::max(), loc,
-            fmt::format("document {} has {} tokens", i, lengths[i]), "give 0 to 2^31 - 1");
-    ids.insert(ids.end(), static_cast<std::size_t>(lengths[i]), static_cast<std::int32_t>(i));
-  }
-  return ids;
+Mask padding(const std::vector<int>& lengths, SourceLoc loc) {
+  Table length = lengths_table(lengths, "key", loc);
+  return Mask([=](Position, Position k, At at) { return k < length[at.batch]; }, loc).named("padding");
 }
 
 }  // namespace tessera
