@@ -46,6 +46,7 @@ struct Artifact {
   std::string target;  // "sm_90a"
   std::string ptx;
   int threads = 0;  // of a block
+  int blocks = 1;   // that a multiprocessor runs at once
   bool persistent =
       false;             // blocks take programs: launch as many as run at once, at most as many as there are programs
   int shared_bytes = 0;  // dynamic

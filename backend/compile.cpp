@@ -62,11 +62,12 @@ void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
   p.run("place_memory", [&](const ir::Kernel& k) { return place_memory(k); });
   p.run("pipeline_loads", [&](const ir::Kernel& k) { return pipeline_loads(k, schedule); });
   p.run("split_roles", [&](const ir::Kernel& k) { return split_roles(k, rule, schedule, target); });
+  const Target share = share_of(target, p.kernel_.blocks);
   if (schedule.overlap) p.run("overlap_products", [&](const ir::Kernel& k) { return overlap_products(k, schedule); });
   p.run("place_barriers", [&](const ir::Kernel& k) { return place_barriers(k); });
   if (schedule.turns.value()) p.run("take_turns", [&](const ir::Kernel& k) { return take_turns(k); });
-  p.run("fit_memory", [&](const ir::Kernel& k) { return fit_memory(k, target); });
-  p.run("stage_stores", [&](const ir::Kernel& k) { return stage_stores(k, target); });
+  p.run("fit_memory", [&](const ir::Kernel& k) { return fit_memory(k, share); });
+  p.run("stage_stores", [&](const ir::Kernel& k) { return stage_stores(k, share); });
   ir::check(p.kernel_, "stage_stores");
 }
 
@@ -80,7 +81,7 @@ Compiled compile(const ir::Kernel& tiled, const Target& target, const Schedule& 
   Pipeline pipeline(tiled, options.keep_ir);
   run_passes(pipeline, target, resolve(schedule, tiled, target));
   out.passes_ms = ms_since(start);
-  Emitted emitted = emit(pipeline.kernel_, target, options.emit);
+  Emitted emitted = emit(pipeline.kernel_, share_of(target, pipeline.kernel_.blocks), options.emit);
   out.artifact = std::move(emitted.artifact);
   out.llvm_ir = std::move(emitted.llvm_ir);
   out.llvm_ms = emitted.llvm_ms;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <tessera/backend/warpgroup.h>
+
 namespace tessera::backend {
 
 OrderedMap ordered_map(const ir::Order& order, std::size_t unlisted_axes) {
@@ -28,6 +30,12 @@ bool has_two_maps(const ir::Order& order) {
 bool splits_value(const ir::Order& order, std::size_t i) {
   if (i == 0) return order.digits[0].weight > 1 && !has_two_maps(order);
   return order.digits[i - 1].weight % order.digits[i].weight != 0;
+}
+
+std::optional<ir::AxisOrder> rows_of_warp(const ir::AxisOrder& cut) {
+  const std::optional<ir::Order> rows = ir::part_of(cut.order, kWarpRows);
+  if (!rows || cut.is_padded()) return std::nullopt;
+  return ir::AxisOrder{cut.axis, *rows, kWarpRows};
 }
 
 const ir::AxisOrder* order_of(const ir::Kernel& kernel, const std::vector<const ir::Op*>& definitions, ir::Value at) {

@@ -10,6 +10,7 @@
 // without; else tiles that hold part of it are read row by row, through the map of the identity order.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include <tessera/dsl/ir/ir.h>
@@ -30,6 +31,9 @@ OrderedMap ordered_map(const ir::Order& order, std::size_t unlisted_axes);
 bool has_two_maps(const ir::Order& order);
 // Digit i's last value is or may be incomplete, and tiles may hold part of it.
 bool splits_value(const ir::Order& order, std::size_t i);
+
+// What a warp's rows of a tile that is sent are; nothing where they are no box, or may be padding.
+std::optional<ir::AxisOrder> rows_of_warp(const ir::AxisOrder& cut);
 
 // The order whose tile a coordinate of a load, store or copy is; null: it is a start.
 const ir::AxisOrder* order_of(const ir::Kernel& kernel, const std::vector<const ir::Op*>& definitions, ir::Value at);

@@ -10,28 +10,9 @@ namespace tessera::backend {
 
 namespace {
 
-constexpr int kMostGroups = 3, kMostStages = 8;
+constexpr int kMostGroups = 3, kMostStages = 8, kMostBlocks = 8;
 constexpr int kNarrow = 64;          // columns of an accumulator
 constexpr int kOtherRegisters = 32;  // addresses, row statistics and what the assembler wants to itself
-
-// Registers a thread holds results of products in: half a tile's columns, the widest product of each pair of axes.
-int accumulator_registers(const ir::Kernel& tiled, ir::Axis row) {
-  std::vector<ir::Dim> widest;
-  ir::walk(tiled.entry, [&](const ir::Op& op) {
-    if (op.code != ir::OpCode::dot) return;
-    for (const ir::Dim& d : tiled.type(op.results[0]).dims) {
-      if (d.axis == row) continue;
-      const auto same = std::find_if(widest.begin(), widest.end(), [&](const ir::Dim& w) { return w.axis == d.axis; });
-      if (same == widest.end())
-        widest.push_back(d);
-      else
-        same->extent = std::max(same->extent, d.extent);
-    }
-  });
-  int registers = 0;
-  for (const ir::Dim& d : widest) registers += d.extent / 2;
-  return registers;
-}
 
 // Columns of the widest product that is accumulated over a loop.
 int widest_result(const ir::Kernel& tiled, ir::Axis row) {
@@ -58,13 +39,31 @@ void refuse_too_many_registers(const ir::Kernel& tiled, const LayoutRule& rule, 
 
 }  // namespace
 
+int accumulator_registers(const ir::Kernel& tiled, ir::Axis row) {
+  std::vector<ir::Dim> widest;
+  ir::walk(tiled.entry, [&](const ir::Op& op) {
+    if (op.code != ir::OpCode::dot && op.code != ir::OpCode::mma) return;
+    for (const ir::Dim& d : tiled.type(op.results[0]).dims) {
+      if (d.axis == row) continue;
+      const auto same = std::find_if(widest.begin(), widest.end(), [&](const ir::Dim& w) { return w.axis == d.axis; });
+      if (same == widest.end())
+        widest.push_back(d);
+      else
+        same->extent = std::max(same->extent, d.extent);
+    }
+  });
+  int registers = 0;
+  for (const ir::Dim& d : widest) registers += d.extent / 2;
+  return registers;
+}
+
 std::string to_string(const Schedule& s) {
   const auto choice = [](const char* name, std::optional<bool> value) {
     return !value ? std::string(", ") + name + " if it pays" : *value ? std::string(", ") + name : std::string();
   };
   return "warpgroups " + std::to_string(s.warpgroups) + ", stages " + std::to_string(s.stages) +
-         (s.persistent ? ", persistent" : "") + (s.overlap ? ", overlap" : "") + choice("turns", s.turns) +
-         choice("skip ones", s.skip_ones);
+         (s.blocks > 1 ? ", blocks " + std::to_string(s.blocks) : "") + (s.persistent ? ", persistent" : "") +
+         (s.overlap ? ", overlap" : "") + choice("turns", s.turns) + choice("skip ones", s.skip_ones);
 }
 
 Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target) {
@@ -74,7 +73,11 @@ Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target)
   if (wanted.stages < 1 || wanted.stages > kMostStages)
     throw UserError({}, "a schedule of " + std::to_string(wanted.stages) + " stages",
                     "use 1 to " + std::to_string(kMostStages));
+  if (wanted.blocks < 0 || wanted.blocks > kMostBlocks)
+    throw UserError({}, "a schedule of " + std::to_string(wanted.blocks) + " blocks a multiprocessor",
+                    "use 1 to " + std::to_string(kMostBlocks) + ", or 0 for the default");
   if (!rule.has_products()) {
+    wanted.blocks = 1;
     wanted.warpgroups = 1;
     wanted.persistent = wanted.overlap = false;
     wanted.turns = wanted.skip_ones = false;

@@ -13,6 +13,7 @@ namespace tessera::backend {
 struct Schedule {
   int warpgroups = 0;      // that compute: each takes 64 rows of the tile. 0: as many as the row axis has 64-row parts
   int stages = 2;          // of each ring that a loop's loads go through
+  int blocks = 0;          // that a multiprocessor runs at once. 0: as blocks_at_once.h says
   bool persistent = true;  // blocks take program after program (passes/take_programs.h)
   bool overlap = true;     // the second product of an iteration beside the first of the next (overlap_products.h)
   std::optional<bool> turns = {};  // warpgroups issue the products of an iteration in turns (take_turns.h)
@@ -20,6 +21,10 @@ struct Schedule {
       {};  // with overlap: factors of an accumulator are tested, and left out where all are 1
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
+
+// Registers in which a thread holds results of products in: half a tile's columns, the widest product of each pair of
+// axes. `row`: the axis that warpgroups divide.
+int accumulator_registers(const ir::Kernel& kernel, ir::Axis row);
 
 std::string to_string(const Schedule& schedule);  // "warpgroups 2, stages 2, persistent, overlap, skip ones"
 

@@ -7,6 +7,14 @@
 
 namespace tessera::backend {
 
+Target share_of(const Target& target, int blocks) {
+  constexpr int kReserved = 1024;  // bytes of shared memory that each block costs beside its own
+  Target share = target;
+  share.shared_bytes = (target.shared_bytes + kReserved) / blocks - kReserved;
+  share.registers = target.registers / blocks;
+  return share;
+}
+
 RegisterBudget register_budget(const Target& target, int computing, int to_copy) {
   const int groups = 1 + computing;  // all figures: registers of one thread of each warpgroup
   const int pool = groups * entry_registers(target, groups * kGroupThreads);

@@ -22,6 +22,9 @@ struct Target {
   int copy_registers = 24;              // what a thread that only issues copies needs at least
 };
 
+// What each of so many blocks that a multiprocessor runs at once has of it.
+Target share_of(const Target& target, int blocks);
+
 // Registers of each thread of a block when it starts: an equal share, of which roles may then trade.
 inline int entry_registers(const Target& target, int threads) {
   const int share = target.registers / threads / target.register_step * target.register_step;

@@ -286,7 +286,9 @@ Explanation Attention::Impl::explanation() {
   e.key_length = shapes.key_length;
   PlanInput input = *at.input;
   input.scalars = at.scalars;
-  e.plan = plan.list ? plan.plan : mask::replan(plan.plan, options_.mask.predicate(), request_of(input));
+  e.plan = plan.list || !mask::is_plain(plan.plan)
+               ? plan.plan
+               : mask::replan(plan.plan, options_.mask.predicate(), request_of(input));
   e.schedule = kernel->schedule;
   if (auto usage = kernel->built->usage(at.device)) {
     e.registers = usage->registers;
@@ -294,6 +296,7 @@ Explanation Attention::Impl::explanation() {
   }
   e.shared_bytes = artifact.shared_bytes;
   e.threads = artifact.threads;
+  e.blocks = artifact.blocks;
   e.ms = kernel->ms;
   e.cache = name_of(kernel->origin);
   e.compiles = compiles();

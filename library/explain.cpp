@@ -52,6 +52,11 @@ json optional_json(const std::optional<int>& value) { return value ? json(*value
 
 std::string optional_text(const std::optional<int>& value) { return value ? std::to_string(*value) : "unknown"; }
 
+std::string threads_text(const Explanation& e) {
+  const std::string threads = fmt::format("{} threads", e.threads);
+  return e.blocks > 1 ? fmt::format("{} blocks of {}", e.blocks, threads) : threads;
+}
+
 std::string passes_text(const mask::Plan& plan) {
   std::string text;
   for (std::size_t i = 0; i < plan.passes.size(); ++i) {
@@ -81,8 +86,8 @@ std::string to_text(const Explanation& e) {
     text += fmt::format("bound      {:.2f} x faster than dense, by tiles\n",
                         static_cast<double>(counts.total) / static_cast<double>(counts.visited));
   }
-  text += fmt::format("kernel     {}, {}, {} threads, {} shared bytes, {} registers, {} spill bytes\n", e.target,
-                      to_string(e.schedule), e.threads, e.shared_bytes, optional_text(e.registers),
+  text += fmt::format("kernel     {}, {}, {}, {} shared bytes, {} registers, {} spill bytes\n", e.target,
+                      to_string(e.schedule), threads_text(e), e.shared_bytes, optional_text(e.registers),
                       optional_text(e.spill_bytes));
   text += fmt::format("assembler  {}\n", e.assembler);
   text += fmt::format(
@@ -109,6 +114,7 @@ std::string to_json(const Explanation& e) {
   result["list_reason"] = e.plan.reason.empty() ? json(nullptr) : json(e.plan.reason);
   result["schedule"] = to_string(e.schedule);
   result["threads"] = e.threads;
+  result["blocks"] = e.blocks;
   result["registers"] = optional_json(e.registers);
   result["spill_bytes"] = optional_json(e.spill_bytes);
   result["shared_bytes"] = e.shared_bytes;

@@ -4,7 +4,7 @@
 //  "passes": [{"query_order": "[1:128]", "query_tile": 128, "sources": [{"key_order": "[1:128]", "key_tile": 128,
 //    "schedule": "spans", "tiles": {"visited": 9, "full": 7, "partial": 2}}]}],
 //  "tiles": {"total": 64, "visited": 9, "full": 7, "partial": 2}, "skipped": 0.859,
-//  "registers": 240, "spill_bytes": 0, "shared_bytes": 163912, "threads": 384,
+//  "registers": 240, "spill_bytes": 0, "shared_bytes": 163912, "threads": 384, "blocks": 1,
 //  "compile_ms": {"trace": 0.1, "plan": 0.2, "passes": 1.9, "llvm": 60.1, "assemble": 180.4}, "cache": "compiled", ...}
 // A number nobody could find out (registers, where nothing can assemble) is null, and "notes" says why.
 #pragma once
@@ -32,7 +32,7 @@ struct Explanation {
   mask::Plan plan;  // without its lists
   backend::Schedule schedule;
   std::optional<int> registers, spill_bytes;
-  int shared_bytes = 0, threads = 0;
+  int shared_bytes = 0, threads = 0, blocks = 1;
   CompileTimes ms;
   std::string cache;  // "compiled", "memory", "disk"
   int compiles = 0;   // kernels this Attention has had to compile so far

@@ -43,7 +43,7 @@ const View& view_of(const ir::Binding& binding, int param) {
 
 LaunchImage::LaunchImage(const backend::Artifact& artifact, const ir::Kernel& kernel, const ir::Binding& binding,
                          std::uint64_t zeros)
-    : zeros_(zeros), persistent_(artifact.persistent) {
+    : zeros_(zeros), at_once_(artifact.persistent ? artifact.blocks : 0) {
   shape_.block[0] = artifact.threads;
   shape_.shared_bytes = artifact.shared_bytes;
   for (std::size_t axis = 0; axis < kernel.grid.size(); ++axis) programs_ *= binding.tiles(kernel, axis);
@@ -129,7 +129,8 @@ void LaunchImage::add_map(int param, const ir::Kernel& kernel, const runtime::Te
 void LaunchImage::launch(const runtime::Function& function, runtime::cu::Stream stream) {
   if (programs_ == 0) return;
   const runtime::Device& device = function.device();
-  shape_.grid[0] = persistent_ ? std::min<std::int64_t>(programs_, device.info().multiprocessors) : programs_;
+  const std::int64_t at_once = std::int64_t{at_once_} * device.info().multiprocessors;
+  shape_.grid[0] = at_once > 0 ? std::min(programs_, at_once) : programs_;
   if (counter_ < 0) return function.launch(shape_, parameters(), stream);
   const runtime::ScopedContext current(device);  // the null stream belongs to it
   if (!counters_) counters_ = &runtime::LaunchCounters::of(device);

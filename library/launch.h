@@ -43,8 +43,8 @@ class LaunchImage {
   std::uint64_t zeros_;
   std::int64_t programs_ = 1;
   runtime::LaunchShape shape_;
-  bool persistent_ = false;
-  int counter_ = -1;                             // index of words_
+  int at_once_ = 0;   // blocks of a multiprocessor that take programs; 0: every program has a block
+  int counter_ = -1;  // index of words_
   runtime::LaunchCounters* counters_ = nullptr;  // of the device, once it was asked
   std::vector<runtime::cu::TensorMap> maps_;
   std::vector<runtime::TensorView> views_;  // what maps_ were encoded from

@@ -15,9 +15,10 @@ using json = nlohmann::ordered_json;
 // All fields of a schedule by their names. One that is added to it does not compile until it is listed here.
 template <class S, class Visit>
 void each_field(S& schedule, Visit visit) {
-  auto& [warpgroups, stages, persistent, overlap, turns, skip_ones] = schedule;
+  auto& [warpgroups, stages, blocks, persistent, overlap, turns, skip_ones] = schedule;
   visit("warpgroups", warpgroups);
   visit("stages", stages);
+  visit("blocks", blocks);
   visit("persistent", persistent);
   visit("overlap", overlap);
   visit("turns", turns);

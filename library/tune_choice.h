@@ -22,7 +22,8 @@ struct TuneChoice {
 
 std::string to_string(const TuneChoice& choice);  // "128 x 128, warpgroups 0, stages 2, persistent, overlap"
 
-// {"tile": [128, 128], "schedule": {"warpgroups": 0, "stages": 2, "persistent": true, "overlap": true, "turns": null,
+// {"tile": [128, 128], "schedule": {"warpgroups": 0, "stages": 2, "blocks": 0, "persistent": true, "overlap": true,
+// "turns": null,
 //  "skip_ones": null}}; null is left open
 nlohmann::ordered_json to_json(const TuneChoice& choice);
 // Nothing if it has another form: a field too many or too few, or a tile that no kernel can have.

@@ -19,7 +19,8 @@ struct Emitted {
   double llvm_ms = 0;   // building, optimising and printing
 };
 
-// `placed` must be legal(placed, Stage::placed). Thread-safe. Throws InternalError when LLVM refuses the module.
+// `placed` must be legal(placed, Stage::placed), `target` what one of its blocks has of a multiprocessor (share_of).
+// Thread-safe. Throws InternalError when LLVM refuses the module.
 TESSERA_API Emitted emit(const ir::Kernel& placed, const Target& target, const EmitOptions& options = {});
 
 }  // namespace tessera::backend

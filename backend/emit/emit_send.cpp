@@ -9,6 +9,7 @@
 #include <tessera/backend/emit/global_tile.h>
 #include <tessera/backend/emit/ops.h>
 #include <tessera/backend/emit/placement.h>
+#include <tessera/backend/emit/send.h>
 #include <tessera/backend/emit/slots.h>
 #include <tessera/backend/warpgroup.h>
 
@@ -21,24 +22,23 @@ namespace id = llvm::Intrinsic;
 
 namespace {
 
-constexpr int kRowBytes = 128;  // of a chunk, swizzled
 constexpr int kUnitBytes = 16;  // that the swizzle moves: 8 columns
 
-Value* first_row_of_warp(Emitter& e, Value* view) {
-  return e.b.CreateAdd(view, e.b.CreateMul(e.scope.warp, e.i32(kWarpRows * kRowBytes)));
-}
-
-unsigned instruction(std::size_t outer_axes) {
-  switch (outer_axes) {
-    case 0: return id::nvvm_cp_async_bulk_tensor_s2g_tile_2d;
-    case 1: return id::nvvm_cp_async_bulk_tensor_s2g_tile_3d;
-    case 2: return id::nvvm_cp_async_bulk_tensor_s2g_tile_4d;
-    case 3: return id::nvvm_cp_async_bulk_tensor_s2g_tile_5d;
+unsigned instruction(std::size_t axes_but_columns) {
+  switch (axes_but_columns) {
+    case 1: return id::nvvm_cp_async_bulk_tensor_s2g_tile_2d;
+    case 2: return id::nvvm_cp_async_bulk_tensor_s2g_tile_3d;
+    case 3: return id::nvvm_cp_async_bulk_tensor_s2g_tile_4d;
+    case 4: return id::nvvm_cp_async_bulk_tensor_s2g_tile_5d;
     default: throw InternalError("a tensor copy has at most 5 axes");
   }
 }
 
 }  // namespace
+
+Value* first_row_of_warp(Emitter& e, Value* view) {
+  return e.b.CreateAdd(view, e.b.CreateMul(e.scope.warp, e.i32(kWarpRows * kRowBytes)));
+}
 
 // An stmatrix of four 8 x 8 blocks: two of rows by two of columns. Lanes 8i..8i+7 say where the rows of block i go; a
 // row's unit u lies at u ^ (row mod 8).
@@ -65,31 +65,32 @@ void emit_write(Emitter& e, const Op& op) {
   }
 }
 
+void send_box(Emitter& e, const Op& op, Value* map, const Values& at) {
+  auto& b = e.b;
+  const Bound view = e[op.operands[0]];
+  Value *source = first_row_of_warp(e, view.offset), *column = e.scalar(op.operands.at(2));
+  for (int chunk = 0; chunk < view.ring->chunks; ++chunk) {
+    Values arguments = {e.shared(b.CreateAdd(source, e.i32(chunk * view.ring->chunk_bytes()))), map,
+                        b.CreateAdd(column, e.i32(64 * chunk))};
+    arguments.insert(arguments.end(), at.begin(), at.end());
+    arguments.push_back(b.getInt64(0));
+    arguments.push_back(b.getFalse());
+    e.intrinsic(instruction(at.size()), arguments);
+  }
+  e.intrinsic(id::nvvm_cp_async_bulk_commit_group, {});
+}
+
 void emit_send(Emitter& e, const Op& op) {
   e.finish_program(op);
+  if (e[op.operands.at(1)].cut) return emit_ordered_send(e, op);
   auto& b = e.b;
-  const ir::Param& param = e.kernel.params[op.index];
-  const Bound view = e[op.operands[0]];
-  Values outer;
-  for (int i = 0; i < static_cast<int>(implicit_axes(e.kernel, param).size()); ++i)
-    outer.push_back(program_coordinate(e, op.index, i));
-  Value* from = b.CreateAdd(e.scalar(op.operands.at(1)), b.CreateMul(e.scope.warp, e.i32(kWarpRows)));
-  Value* column = e.scalar(op.operands.at(2));
+  Values at{b.CreateAdd(e.scalar(op.operands.at(1)), b.CreateMul(e.scope.warp, e.i32(kWarpRows)))};
+  const std::size_t outer = implicit_axes(e.kernel, e.kernel.params[op.index]).size();
+  for (int i = 0; i < static_cast<int>(outer); ++i) at.push_back(program_coordinate(e, op.index, i));
   Value* map = e.slot({.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = kWarpRows});
   e.intrinsic(id::nvvm_fence_proxy_async_shared_cta, {});
   e.intrinsic(id::nvvm_bar_warp_sync, {e.i32(-1)});
-  e.when(b.CreateICmpEQ(e.lane, e.i32(0)), "send", [&] {
-    Value* source = first_row_of_warp(e, view.offset);
-    for (int chunk = 0; chunk < view.ring->chunks; ++chunk) {
-      Values arguments = {e.shared(b.CreateAdd(source, e.i32(chunk * view.ring->chunk_bytes()))), map,
-                          b.CreateAdd(column, e.i32(64 * chunk)), from};
-      arguments.insert(arguments.end(), outer.begin(), outer.end());
-      arguments.push_back(b.getInt64(0));
-      arguments.push_back(b.getFalse());
-      e.intrinsic(instruction(outer.size()), arguments);
-    }
-    e.intrinsic(id::nvvm_cp_async_bulk_commit_group, {});
-  });
+  e.when(b.CreateICmpEQ(e.lane, e.i32(0)), "send", [&] { send_box(e, op, map, at); });
 }
 
 // The copies were issued by one lane, which alone can wait for them.

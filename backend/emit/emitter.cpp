@@ -87,7 +87,7 @@ void Emitter::create_function() {
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addFnAttr("nvvm.maxntid", std::to_string(kernel.threads) + ",1,1");
-  function->addFnAttr("nvvm.minctasm", "1");
+  function->addFnAttr("nvvm.minctasm", std::to_string(kernel.blocks));
   function->addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   for (std::size_t i = 0; i < slots.size(); ++i) {
     llvm::Argument* argument = function->getArg(static_cast<unsigned>(i));
@@ -344,6 +344,7 @@ Emitted emit(const ir::Kernel& placed, const Target& target, const EmitOptions& 
                      .target = target.name,
                      .ptx = std::move(generated.ptx),
                      .threads = placed.threads,
+                     .blocks = placed.blocks,
                      .persistent = emitter.plan.mailbox.has_value(),
                      .shared_bytes = emitter.plan.total,
                      .slots = emitter.slots,

@@ -26,9 +26,10 @@ void emit_copy(Emitter& e, const ir::Op& op);
 void emit_ordered_copy(Emitter& e, const ir::Op& op);  // of a tile of a token order
 void emit_write(Emitter& e, const ir::Op& op);
 void emit_send(Emitter& e, const ir::Op& op);
+void emit_ordered_send(Emitter& e, const ir::Op& op);  // of a tile of a token order
 void emit_send_wait(Emitter& e);
-void emit_barrier(Emitter& e, const ir::Op& op);       // expect, arrive, wait
-void emit_turn(Emitter& e, const ir::Op& op);          // turn_wait, turn_pass
+void emit_barrier(Emitter& e, const ir::Op& op);  // expect, arrive, wait
+void emit_turn(Emitter& e, const ir::Op& op);     // turn_wait, turn_pass
 void emit_mma(Emitter& e, const ir::Op& op);
 void emit_mma_wait(Emitter& e, const ir::Op& op);
 

@@ -52,7 +52,7 @@ class Collector {
       case OpCode::store: return tensor(op.index);
       case OpCode::gather: return gathered(op.index);
       case OpCode::copy: return copied(op);
-      case OpCode::send: return sent(op.index);
+      case OpCode::send: return sent(op);
       case OpCode::programs: persistent_ = true; return;
       default: return;
     }
@@ -92,30 +92,37 @@ class Collector {
 
   void copied(const Op& op) {
     const ir::Type& view = kernel_.type(op.operands[0]);
-    if (const ir::AxisOrder* cut = order_of(kernel_, definitions_, op.operands[3])) return copied(op, *cut);
+    if (const ir::AxisOrder* cut = order_of(kernel_, definitions_, op.operands[3]))
+      return boxes(op.index, *cut, bool(op.axis));
     const int rows = box_rows(view.dims[0].extent);
     add(of_param_[op.index], {.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = rows});
     if (op.axis) add(of_param_[op.index], {.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = 1});
     groups(op.index);
   }
 
-  void copied(const Op& op, const ir::AxisOrder& cut) {
-    const Param& param = kernel_.params[op.index];
-    std::vector<Slot>& slots = of_param_[op.index];
+  // Of a token order (ordered_boxes.h).
+  void boxes(int p, const ir::AxisOrder& cut, bool bounded) {
+    const Param& param = kernel_.params[p];
+    std::vector<Slot>& slots = of_param_[p];
     const std::size_t unlisted = implicit_axes(kernel_, param).size();
     const OrderedMap map = ordered_map(cut.order, unlisted);
-    add(slots, ordered_map_slot(cut, op.index, false));
-    bool splits = bool(op.axis);
+    add(slots, ordered_map_slot(cut, p, false));
+    bool splits = bounded;
     for (std::size_t i = 0; i < cut.order.digits.size(); ++i) splits |= splits_value(cut.order, i);
-    if (has_two_maps(cut.order)) add(slots, ordered_map_slot(cut, op.index, true));
-    if (splits) add(slots, row_map_slot(op.index));
+    if (has_two_maps(cut.order)) add(slots, ordered_map_slot(cut, p, true));
+    if (splits && param.kind == ParamKind::input) add(slots, row_map_slot(p));
     if (splits || has_two_maps(cut.order)) length(param.axes[0]);
     const int parts = map.offsets ? static_cast<int>(map.others.size() + unlisted) : 0;
-    for (int i = 0; i < parts; ++i) add(slots, multiple_slot(cut, op.index, i));
-    groups(op.index);
+    for (int i = 0; i < parts; ++i) add(slots, multiple_slot(cut, p, i));
+    groups(p);
   }
 
-  void sent(int p) {
+  void sent(const Op& op) {
+    const int p = op.index;
+    if (const ir::AxisOrder* cut = order_of(kernel_, definitions_, op.operands[1])) {
+      tensor(p);  // to be stored, where no box is right
+      return boxes(p, rows_of_warp(*cut).value(), false);
+    }
     add(of_param_[p], {.kind = SlotKind::tensor_map, .param = p, .columns = 64, .rows = kWarpRows});
     groups(p);
   }

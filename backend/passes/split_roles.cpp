@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include <tessera/backend/blocks_at_once.h>
 #include <tessera/backend/passes/live_scalars.h>
 #include <tessera/backend/passes/slice.h>
 #include <tessera/backend/warpgroup.h>
@@ -183,7 +184,9 @@ Kernel split_roles(const Kernel& kernel, const LayoutRule& rule, const Schedule&
   const Kernel consumer = slice(kernel, [](const Op& op) { return has_effect(op) && !is_copy(op) && !is_alloc(op); });
   refuse_tiles(producer);
 
-  const RegisterBudget budget = register_budget(target, schedule.warpgroups, registers_to_copy(producer));
+  const int to_copy = registers_to_copy(producer);
+  out.blocks = blocks_at_once(kernel, rule, to_copy, schedule, target);
+  const RegisterBudget budget = register_budget(share_of(target, out.blocks), schedule.warpgroups, to_copy);
   out.roles = {{"producer", 1, budget.copying}, {"consumer", schedule.warpgroups, budget.computing}};
   out.threads = kGroupThreads * (1 + schedule.warpgroups);
   Rewriter copies(producer, out, [](Rewriter& r, const Op& op, Builder&) {

@@ -4,7 +4,9 @@
 
 #include <tessera/backend/emit/memory_plan.h>
 #include <tessera/backend/layouts.h>
+#include <tessera/backend/ordered_map.h>
 #include <tessera/backend/warpgroup.h>
+#include <tessera/dsl/ir/rewrite.h>
 #include <tessera/dsl/ir/typing.h>
 
 namespace tessera::backend {
@@ -17,7 +19,8 @@ constexpr int kChunkColumns = 64;  // 128 bytes of 16-bit elements
 
 class StageStores {
  public:
-  StageStores(const Kernel& kernel, const Target& target) : out_(kernel), planned_(kernel), target_(target) {}
+  StageStores(const Kernel& kernel, const Target& target)
+      : kernel_(kernel), definitions_(definitions(kernel)), out_(kernel), planned_(kernel), target_(target) {}
 
   Kernel run() {
     for (std::size_t i = 0; i < out_.entry.ops.size(); ++i) {
@@ -67,14 +70,13 @@ class StageStores {
   bool can_send(const Op& store) const {
     const Type& tile = out_.type(store.operands[0]);
     const Param& param = out_.params[static_cast<std::size_t>(store.index)];
-    // Tiles of token orders are stored row by row: their rows may be no box, or be no tokens.
-    for (std::size_t i = 1; i < store.operands.size(); ++i)
-      if (out_.type(store.operands[i]).kind == TypeKind::index) return false;
     if (store.axis || bytes_of(tile.dtype) != 2 || tile.dims.size() != 2 || !tile.layout) return false;
     const Dim row = tile.dims[0], column = tile.dims[1];
     if (row.extent != kGroupRows || column.extent % 16 != 0 || column.extent > 256) return false;
     if (*tile.layout != accumulator_layout(row, column)) return false;
     if (param.axes != std::vector{row.axis, column.axis}) return false;
+    const AxisOrder* cut = order_of(kernel_, definitions_, store.operands[1]);
+    if (cut && !rows_of_warp(*cut)) return false;
     return column.extent % kChunkColumns == 0 || out_.whole_extent(column.axis) != nullptr;
   }
 
@@ -132,7 +134,9 @@ class StageStores {
     region.ops.insert(region.ops.end() - (yields ? 1 : 0), {.code = OpCode::send_wait});
   }
 
-  Kernel out_, planned_;  // planned_: `from` with the allocations so far
+  const Kernel& kernel_;
+  const std::vector<const Op*> definitions_;
+  Kernel out_, planned_;  // planned_: with the allocations so far
   const Target& target_;
   int warpgroups_ = 1;
   std::vector<Op> allocations_;

@@ -157,7 +157,8 @@ struct Kernel : Graph {
   std::vector<Function> functions;  // stage traced: what allowed and apply refer to
   std::vector<Dim> whole;           // stage tiled on: true extents of whole axes (Depth:120 where tiles have Depth:128)
   std::vector<Role> roles;          // stage placed
-  int threads = 0;                  // stage placed
+  int threads = 0;                  // stage placed: of a block
+  int blocks = 1;                   // stage placed: that a multiprocessor runs at once
 
   const Dim* whole_extent(Axis axis) const;                                   // null unless `axis` is whole
   const AxisOrder* grid_order(std::size_t grid_axis) const;                   // null: identity

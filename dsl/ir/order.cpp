@@ -1,5 +1,7 @@
 #include <tessera/dsl/ir/order.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tessera::ir {
@@ -80,6 +82,30 @@ bool Order::exists(std::span<const int> firsts, int row, std::int64_t length) co
     if (value < 0 || suffix >= (i == 0 ? length : digits[i - 1].weight)) return false;
   }
   return true;
+}
+
+Order simplified(Order order) {
+  std::vector<OrderDigit>& digits = order.digits;
+  for (std::size_t i = digits.size(); i-- > 1;) {
+    OrderDigit &outer = digits[i - 1], &inner = digits[i];
+    const bool whole = inner.origin == 0 && inner.tile * inner.weight == outer.weight;
+    if (!whole) continue;
+    outer = {inner.weight, outer.tile * inner.tile, outer.origin * inner.tile};
+    digits.erase(digits.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return order;
+}
+
+std::optional<Order> part_of(Order order, int rows) {
+  int rest = rows;
+  for (std::size_t i = order.digits.size(); i-- > 0;) {
+    int& tile = order.digits[i].tile;
+    if (rest % tile != 0 && tile % rest != 0) return std::nullopt;
+    tile = std::min(tile, rest);
+    rest /= tile;
+  }
+  if (rest != 1) return std::nullopt;
+  return order;
 }
 
 std::string to_string(const Order& order) {

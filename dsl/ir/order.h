@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,6 +60,11 @@ struct Order {
 
   friend bool operator==(const Order&, const Order&) = default;
 };
+
+// The same tiles with fewest digits: [64:2, 1:64] is [1:128].
+Order simplified(Order order);
+// The order whose tiles are `rows` consecutive rows of this one's, from a multiple of them on, where they are a box.
+std::optional<Order> part_of(Order order, int rows);
 
 std::string to_string(const Order& order);     // "[1:128]", "[112:7-4, 1:7-4]": weight:tile, less the origin
 std::string why_no_order(const Order& order);  // a clause, or nothing for an order

@@ -68,6 +68,7 @@ void parse_grid(Tokens& in, Kernel& kernel) {
   if (in.accept("sections")) kernel.order.section = in.integer();
   kernel.order.descending = in.accept("descending");
   if (in.accept("threads")) kernel.threads = in.integer();
+  if (in.accept("blocks")) kernel.blocks = in.integer();
 }
 
 Role parse_role(Tokens& in) {

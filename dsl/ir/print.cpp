@@ -234,6 +234,7 @@ std::string kernel_title(const Kernel& kernel) {
   if (kernel.order.section) text += fmt::format(" sections {}", kernel.order.section);
   if (kernel.order.descending) text += " descending";
   if (kernel.threads) text += fmt::format(" threads {}", kernel.threads);
+  if (kernel.blocks != 1) text += fmt::format(" blocks {}", kernel.blocks);
   return text + " {\n";
 }
 

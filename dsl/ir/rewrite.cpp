@@ -94,6 +94,7 @@ Kernel like(const Kernel& kernel) {
   out.whole = kernel.whole;
   out.roles = kernel.roles;
   out.threads = kernel.threads;
+  out.blocks = kernel.blocks;
   return out;
 }
 

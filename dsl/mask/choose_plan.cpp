@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <tessera/dsl/mask/lists.h>
+#include <tessera/dsl/mask/order_spans.h>
 
 namespace tessera::mask {
 
@@ -12,28 +13,52 @@ constexpr double kWorthASearch = 10e-6;  // seconds that a plan takes: below it,
 constexpr double kClearly = 0.93;        // of the time of the plain plan
 constexpr int kRowsOfAProduct = 64;
 
+// The plan that was ranked, with schedules.
+Plan scheduled(const RankedPlan& ranked, const Pointwise& predicate, const PlanRequest& request) {
+  Plan plan = ranked.plan;
+  for (Pass& pass : plan.passes) {
+    pass.queries = simplified(pass.queries);
+    for (Source& source : pass.sources) source.keys = simplified(source.keys);
+  }
+  if (is_plain(plan)) {
+    PlanRequest resized = request;
+    resized.query_tile = plan.passes[0].queries.tile();
+    resized.key_tile = plan.passes[0].sources[0].keys.tile();
+    return make_plan(predicate, resized);
+  }
+  const double heads = static_cast<double>(request.heads * request.batch);
+  for (std::size_t i = 0; i < plan.passes.size(); ++i) {
+    const double tiles = ranked.passes[i].sources[0].tally.visited * heads;
+    if (make_order_spans(plan.passes[i], predicate, request, tiles)) continue;
+    make_lists(plan.passes[i], predicate, request);
+    plan.reason = "in these token orders its key tiles are no box for each query tile";
+  }
+  return plan;
+}
+
+// Of a launch that leaves nothing out.
+double dense_seconds(const PlanRequest& r, const TargetCosts& costs) {
+  constexpr int kRows = 128;
+  const Int query_tiles = ceil_div(r.query_length, kRows) * r.heads * r.batch;
+  const double steps = static_cast<double>(r.key_length) / costs.key_rows;
+  return static_cast<double>(query_tiles) * (steps * costs.step(kRows, costs.key_rows) + costs.row(kRows)) /
+         costs.processors;
+}
+
+bool same_for_heads(const Pointwise& predicate, const PlanRequest& request) {
+  if (request.heads * request.batch == 1) return true;
+  Expressions e(predicate, request.scalars);
+  return (e[e.body({}, false)].depends & (Expressions::on(at_head) | Expressions::on(at_batch))) == 0;
+}
+
+}  // namespace
+
 bool is_plain(const Plan& plan) {
   const auto plain = [](const Pass& pass) {
     return pass.queries.is_identity() && pass.sources.size() == 1 && pass.sources[0].keys.is_identity();
   };
   return plan.passes.size() == 1 && plain(plan.passes[0]);
 }
-
-// The plan that was ranked, with schedules.
-Plan scheduled(const RankedPlan& ranked, const Pointwise& predicate, const PlanRequest& request) {
-  if (is_plain(ranked.plan)) {
-    PlanRequest resized = request;
-    resized.query_tile = ranked.plan.passes[0].queries.tile();
-    resized.key_tile = ranked.plan.passes[0].sources[0].keys.tile();
-    return make_plan(predicate, resized);
-  }
-  Plan plan = ranked.plan;
-  for (Pass& pass : plan.passes) make_lists(pass, predicate, request);
-  plan.reason = "tiles of token orders are listed";
-  return plan;
-}
-
-}  // namespace
 
 double seconds_of(const Plan& plan, const PlanRequest& request, const TargetCosts& costs) {
   double seconds = 0;
@@ -52,13 +77,22 @@ double seconds_of(const Plan& plan, const PlanRequest& request, const TargetCost
 }
 
 Plan choose_plan(const Pointwise& predicate, const PlanRequest& request, const TargetCosts& costs) {
-  Plan plain = make_plan(predicate, request);
-  const double seconds = seconds_of(plain, request, costs);
-  if (seconds < kWorthASearch || !suggests_orders(predicate, request)) return plain;
+  check_request(predicate, request);
+  if (dense_seconds(request, costs) < kWorthASearch || !suggests_orders(predicate, request))
+    return make_plan(predicate, request);
   const std::vector<RankedPlan> ranked = rank_plans(predicate, request, costs, {.chained = false, .anchored = false});
+  const RankedPlan& best = ranked.front();
+  const auto known = std::find_if(ranked.begin(), ranked.end(), [&](const RankedPlan& p) {
+    return is_plain(p.plan) && p.plan.passes[0].queries.tile() == costs.rates.at(0).query_rows &&
+           p.plan.passes[0].sources[0].keys.tile() == costs.key_rows;
+  });
+  const double plain = known == ranked.end() ? best.seconds : known->seconds;
+  if (plain < kWorthASearch || best.seconds > kClearly * plain) return make_plan(predicate, request);
+  Plan plan = scheduled(best, predicate, request);
+  if (same_for_heads(predicate, request)) return plan;
   // What was ranked for head 0 of entry 0 has to hold for all of them.
-  Plan best = scheduled(ranked.front(), predicate, request);
-  return seconds_of(best, request, costs) < kClearly * seconds ? best : plain;
+  Plan other = make_plan(predicate, request);
+  return seconds_of(plan, request, costs) < kClearly * seconds_of(other, request, costs) ? plan : other;
 }
 
 }  // namespace tessera::mask

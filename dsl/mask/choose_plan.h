@@ -11,6 +11,9 @@ namespace tessera::mask {
 // reads lists, for the lengths of the request. UserErrors as make_plan.
 Plan choose_plan(const Pointwise& predicate, const PlanRequest& request, const TargetCosts& costs);
 
+// One pass over one source, in runs of consecutive tokens, as make_plan's plans are.
+bool is_plain(const Plan& plan);
+
 // Predicted time of a plan whose tiles are counted: work evenly spread over the device, with one launch a pass.
 double seconds_of(const Plan& plan, const PlanRequest& request, const TargetCosts& costs);
 

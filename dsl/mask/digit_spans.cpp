@@ -122,9 +122,9 @@ void set_keys(SymbolicBoxes& boxes, OpenProblem& p, bool nested) {
   }
 }
 
-// The five values of one digit of a box.
+// The five values of one digit of a box. `known`: it may have full tiles.
 void add_digit(std::vector<Id>& roots, Symbols& s, const Bounds& live, const Bounds& full, Id possible, Id certain,
-               const OrderDigit& digit, Anchor anchor) {
+               bool known, const OrderDigit& digit, Anchor anchor) {
   const Linear start = anchor == Anchor::row ? live.lo : Linear{-Int{digit.origin}, {}};
   const Linear from = add(live.lo, start, -1), to = add(live.hi, start, -1);
   const Linear begin = s.quotient(from, digit.tile);
@@ -133,7 +133,7 @@ void add_digit(std::vector<Id>& roots, Symbols& s, const Bounds& live, const Bou
   const Linear full_from = s.ceil_quotient(add(full.lo, start, -1), digit.tile);
   const Linear full_to = s.select(certain, s.quotient(plus(add(full.hi, start, -1), 1), digit.tile), begin);
   const Linear full_begin = s.max(begin, s.min(full_from, end));
-  const Linear full_end = s.max(full_begin, s.min(full_to, end));
+  const Linear full_end = known ? s.max(full_begin, s.min(full_to, end)) : full_begin;
   for (const Linear* value : {&start, &begin, &full_begin, &full_end, &end}) roots.push_back(s.id(*value));
 }
 
@@ -168,7 +168,7 @@ std::optional<DigitSpans> digit_spans(const Pointwise& predicate, const Order& q
       }
       const SymbolicBoxes& inner = known ? full : live;
       for (int i = from; i < p.keys.digits(); ++i)
-        add_digit(roots, s, live.digit(base + i), inner.digit(base + i), possible, certain,
+        add_digit(roots, s, live.digit(base + i), inner.digit(base + i), possible, certain, known,
                   keys.digits[static_cast<std::size_t>(i)], options.anchor);
       for (const Constraint& c : term) spans.exact &= c.periodics.empty();
     }
@@ -183,6 +183,8 @@ std::optional<DigitSpans> digit_spans(const Pointwise& predicate, const Order& q
     arguments.list.emplace_back("outer_last", last_of_key(0));
   }
   spans.bounds = emitted(p.e, "key_tiles", arguments, roots);
+  spans.expressions = std::make_shared<const Expressions>(std::move(p.e));
+  spans.roots = std::move(roots);
   return spans;
 }
 

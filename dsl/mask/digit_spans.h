@@ -7,10 +7,12 @@
 // and where several query digits bound one key digit together, boxes visit tiles without a live pair.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <tessera/dsl/mask/expression.h>
 #include <tessera/dsl/mask/plan.h>
 #include <tessera/dsl/mask/pointwise.h>
 
@@ -32,8 +34,10 @@ inline constexpr std::int64_t kOpenLength = std::int64_t{1} << 27;  // lengths a
 struct DigitSpans {
   ir::Function bounds;
   int boxes = 0;
-  int digits = 0;     // of the key, in each box
-  bool exact = true;  // no remainder was left out
+  int digits = 0;                                    // of the key, in each box
+  bool exact = true;                                 // no remainder was left out
+  std::shared_ptr<const Expressions> expressions{};  // what `bounds` was made of, and of that what it yields
+  std::vector<Expressions::Id> roots{};
 };
 
 struct SpanOptions {

@@ -13,7 +13,7 @@ using Id = Expressions::Id;
 
 namespace {
 
-void check_request(const Pointwise& predicate, const PlanRequest& r) {
+void check_lengths(const Pointwise& predicate, const PlanRequest& r) {
   for (const auto& [name, length] : {std::pair{"query", r.query_length}, {"key", r.key_length}})
     if (length < 0 || length > kMaxIndex)
       throw UserError(predicate.loc, fmt::format("the {} length is {}", name, length),
@@ -136,9 +136,13 @@ Counts Plan::counts() const {
   return sum;
 }
 
+void check_request(const Pointwise& predicate, const PlanRequest& request) {
+  check_lengths(predicate, request);
+  check_tables(predicate, request);
+}
+
 Plan make_plan(const Pointwise& predicate, const PlanRequest& request) {
   check_request(predicate, request);
-  check_tables(predicate, request);
   Plan plan;
   Pass pass{Order::identity(request.query_tile), {}};
   Source source{Order::identity(request.key_tile), TileList{}, {}};

@@ -19,7 +19,10 @@ struct PlanRequest {
   bool allow_spans = true;                // false: always a list (tests compare the two)
 };
 
-// UserErrors: a table shorter than the axis it is indexed by, with both numbers.
+// UserErrors: lengths or key lengths out of range, a table shorter than the axis it is indexed by, with both numbers.
+void check_request(const Pointwise& predicate, const PlanRequest& request);
+
+// UserErrors as check_request.
 Plan make_plan(const Pointwise& predicate, const PlanRequest& request);
 
 // Whether the spans of this predicate hold for the request's lengths and scalars: no intermediate value leaves i32. A

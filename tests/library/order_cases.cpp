@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include <tessera/dsl/mask/choose_plan.h>
 #include <tessera/library/plan_maker.h>
 
 #include "dsl/mask/order_plans.h"
@@ -35,6 +36,20 @@ void by_lists(Case& c, const Order& queries, const Order& keys) {
 
 void by_spans(Case& c, const Order& queries, const Order& keys, const std::vector<int>& reach) {
   plan_with(c, [=](Lengths) { return testing::plan_of(queries, {testing::box_window(queries, keys, reach)}); });
+}
+
+// The plan that is found without help, on a device so small that every launch is worth a search.
+void as_chosen(Case& c) {
+  c.plan_maker = std::make_shared<const library::PlanMaker>(
+      library::PlanMaker{[](const mask::Pointwise& predicate, const mask::PlanRequest& request) {
+        mask::TargetCosts costs;
+        costs.rates = {{128, 1e12}, {64, 0.8e12}};
+        costs.depth = costs.value = 64;
+        costs.processors = 1;
+        const mask::Plan plan = mask::choose_plan(predicate, request, costs);
+        ensure(!mask::is_plain(plan), "a plan in token orders");
+        return plan;
+      }});
 }
 
 void tokens(Case& c, std::int64_t queries, std::int64_t keys) { c.queries = queries, c.keys = keys; }
@@ -223,6 +238,16 @@ const std::vector<OrderCase>& order_cases() {
          tokens(c, 512, 512), near(c, 32, 4, 6);
          ends(c, {512, 77});
          by_lists(c, {{{32, 4}, {1, 16}}}, {{{32, 8}, {1, 16}}});
+       }},
+      {"a grid, as planned", [](Case& c) { tokens(c, 1536, 1536), near(c, 64, 4, 4), as_chosen(c); }},
+      {"a grid that ends within a row, as planned",
+       [](Case& c) { tokens(c, 1000, 1000), near(c, 48, 3, 4), as_chosen(c); }},
+      {"residues mod 4, as planned", [](Case& c) { tokens(c, 1000, 1000), dilated(c, 4, 40), as_chosen(c); }},
+      {"a grid whose keys end where each sequence says, as planned",
+       [](Case& c) {
+         tokens(c, 1536, 1536), near(c, 64, 4, 4);
+         ends(c, {1536, 900});
+         as_chosen(c);
        }},
   };
   return cases;

@@ -106,3 +106,13 @@ TEST_CASE("digits of tokens as numbers") {
     CHECK(order.value(1, 1, firsts, row) == token % 48 / 8);
   }
 }
+
+TEST_CASE("orders with fewest digits") {
+  CHECK(simplified({{{64, 1}, {1, 64}}}) == Order::identity(64));
+  CHECK(simplified({{{64, 2}, {1, 64}}}) == Order::identity(128));
+  CHECK(simplified({{{64, 2, 1}, {1, 64}}}) == Order{{{1, 128, 64}}});
+  CHECK(simplified({{{4096, 1}, {64, 64}, {1, 16}}}) == Order{{{64, 64}, {1, 16}}});
+  CHECK(simplified({{{4096, 1}, {64, 64}, {1, 64}}}) == Order::identity(4096));
+  for (const Order& order : {Order{{{64, 1}, {1, 32}}}, Order{{{64, 1}, {1, 64, 1}}}, Order{{{20, 1}, {3, 6}, {1, 3}}}})
+    CHECK(simplified(order).digits.size() == (order.digits.size() == 3 ? 2 : order.digits.size()));
+}

@@ -1,0 +1,90 @@
+// Which plan a mask gets: runs of consecutive tokens, unless token orders or other tiles are clearly faster.
+#include <doctest/doctest.h>
+
+#include <tessera/dsl/mask/choose_plan.h>
+#include <tessera/dsl/mask/lists.h>
+
+#include "dsl/mask/geometry_catalogue.h"
+#include "dsl/mask/predicates.h"
+#include "dsl/mask/workloads.h"
+
+using namespace tessera;
+using namespace tessera::testing;
+
+namespace {
+
+mask::PlanRequest request(std::int64_t tokens, std::int64_t heads) {
+  mask::PlanRequest r;
+  r.query_length = r.key_length = tokens;
+  r.heads = heads;
+  return r;
+}
+
+std::string orders(const mask::Plan& plan) {
+  std::string text;
+  for (const mask::Pass& pass : plan.passes) {
+    text += "Q" + to_string(pass.queries);
+    for (const mask::Source& source : pass.sources)
+      text +=
+          " K" + to_string(source.keys) + (std::holds_alternative<mask::Spans>(source.schedule) ? " spans" : " list");
+  }
+  return text;
+}
+
+std::string chosen(const mask::Pointwise& mask, const mask::PlanRequest& r, int dim = 128) {
+  return orders(mask::choose_plan(mask, r, h200_costs(dim)));
+}
+
+mask::Pointwise dilated(int step, int reach) {
+  return predicate("dilated", [=](Args& a) { return (abs(a.q - a.k) <= step * reach) & ((a.q - a.k) % step == 0); });
+}
+
+}  // namespace
+
+TEST_CASE("masks without digits stay as they are") {
+  CHECK(chosen(mask::everything(), request(16384, 16)) == "Q[1:128] K[1:128] spans");
+  CHECK(chosen(predicate("causal", [](Args& a) { return a.k <= a.q; }), request(16384, 16)) ==
+        "Q[1:128] K[1:128] spans");
+  CHECK(chosen(predicate("window", [](Args& a) { return (a.k <= a.q) & (a.q - a.k < 1024); }), request(16384, 16)) ==
+        "Q[1:128] K[1:128] spans");
+}
+
+TEST_CASE("grids are cut in boxes, residues in classes") {
+  CHECK(chosen(neighbourhood_grid({{128, 33}, {128, 33}}), request(16384, 16)) ==
+        "Q[128:8, 1:16] K[128:8, 1:16] spans");
+  CHECK(chosen(dilated(4, 512), request(16384, 16)) == "Q[4:128, 1:1] K[4:128, 1:1] spans");
+}
+
+TEST_CASE("what a launch does not gain by is not searched for") {
+  CHECK(chosen(dilated(4, 512), request(1024, 1)) == "Q[1:128] K[1:128] list");
+  CHECK(chosen(predicate("halves", [](Args& a) { return a.k / 8192 <= a.q / 8192; }), request(16384, 16)) ==
+        "Q[1:128] K[1:128] spans");
+}
+
+TEST_CASE("an order that fits the first head alone is not taken") {
+  const auto mixture = predicate("mixture", [](Args& a) {
+    return ((a.head == 0) & ((a.q - a.k) % 4 == 0) & (abs(a.q - a.k) <= 2048)) | ((a.head > 0) & (abs(a.q - a.k) < 64));
+  });
+  CHECK(chosen(mixture, request(16384, 1)).substr(0, 15) == "Q[4:128, 1:1] K");
+  CHECK(chosen(mixture, request(16384, 16)).substr(0, 10) == "Q[1:128] K");
+}
+
+TEST_CASE("spans in token orders count what lists do") {
+  for (const auto& [mask, tokens] : {std::pair{neighbourhood_grid({{128, 33}, {128, 33}}), 16384},
+                                     {neighbourhood_grid({{96, 21}, {120, 31}}), 96 * 120},
+                                     {dilated(4, 512), 16383},
+                                     {dilated(7, 300), 20000}}) {
+    const mask::PlanRequest r = request(tokens, 16);
+    mask::Plan plan = mask::choose_plan(mask, r, h200_costs(128));
+    CAPTURE(orders(plan));
+    REQUIRE_FALSE(mask::is_plain(plan));
+    REQUIRE(std::holds_alternative<mask::Spans>(plan.passes[0].sources[0].schedule));
+    const mask::Counts spans = plan.counts();
+    mask::make_lists(plan.passes[0], mask, r);
+    const mask::Counts list = plan.counts();
+    CHECK(spans.total == list.total);
+    CHECK(spans.visited == list.visited);
+    CHECK(spans.full == list.full);
+    CHECK(spans.later == list.later);
+  }
+}
