@@ -14,11 +14,6 @@ using namespace tessera::test;
 
 namespace {
 
-struct OnHost {
-  View operator()(TestTensor& tensor) const { return tensor.view(); }
-  void finish() const {}
-};
-
 void check_attention(const Acsr& acsr, const AcsrProblem& problem) { check_acsr(OnHost(), acsr, problem); }
 
 Acsr regular(const Mask& mask, std::int64_t queries, std::int64_t keys) {
