@@ -69,7 +69,7 @@ class StageStores {
     const Param& param = out_.params[static_cast<std::size_t>(store.index)];
     if (store.axis || bytes_of(tile.dtype) != 2 || tile.dims.size() != 2 || !tile.layout) return false;
     const Dim row = tile.dims[0], column = tile.dims[1];
-    if (row.extent != kGroupRows || column.extent % 16 != 0 || column.extent > 256) return false;
+    if (row.extent != kGroupRows || column.extent % 16 != 0) return false;
     if (*tile.layout != accumulator_layout(row, column)) return false;
     if (param.axes != std::vector{row.axis, column.axis}) return false;
     return column.extent % kChunkColumns == 0 || out_.whole_extent(column.axis) != nullptr;
