@@ -65,8 +65,6 @@ class OrderSearch {
   Int looked_at_ = 0;  // rows
 };
 
-// The free positions of a part, with everything else bound to the request's first head.
-PositionValues first_head(const PlanRequest& request);
 std::vector<Int> weights_of(const Order& order);
 
 }  // namespace tessera::mask

@@ -132,12 +132,6 @@ struct Classes {
   std::vector<std::pair<std::int64_t, std::int64_t>> members;  // one (batch, head) of each class
 };
 
-PositionValues bound_positions(const PlanRequest& r, std::int64_t batch, std::int64_t head) {
-  PositionValues v{};
-  v[at_head] = head, v[at_batch] = batch, v[at_query_length] = r.query_length, v[at_key_length] = r.key_length;
-  return v;
-}
-
 Classes classes_of(const Pointwise& predicate, const PlanRequest& r) {
   Expressions e(predicate, r.scalars);
   PositionValues lengths{};
@@ -190,6 +184,12 @@ std::tuple<TileList, Counts, ir::WorkOrder> make_list(const Pointwise& predicate
 }
 
 }  // namespace
+
+PositionValues bound_positions(const PlanRequest& r, std::int64_t batch, std::int64_t head) {
+  PositionValues v{};
+  v[at_head] = head, v[at_batch] = batch, v[at_query_length] = r.query_length, v[at_key_length] = r.key_length;
+  return v;
+}
 
 Counts Plan::counts() const {
   Counts sum;
