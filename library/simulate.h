@@ -13,19 +13,20 @@
 #include <string>
 #include <vector>
 
+#include <tessera/backend/target.h>
 #include <tessera/dsl/lang/mask.h>
 #include <tessera/dsl/mask/rank.h>
 #include <tessera/library/attention_options.h>
 
 namespace tessera::library {
 
-// What attention of these widths costs on an H200: dense rates as measured, those of shorter query tiles by their
-// share.
-mask::TargetCosts target_costs(int head_dim, int value_dim);
+// What attention of these widths costs, as the backend says, in the terms of plans.
+mask::TargetCosts target_costs(int head_dim, int value_dim, const backend::Target& target);
 
 struct SimulationRequest {
   AttentionShapes shapes;
   int head_dim = 128, value_dim = 128;
+  std::string target = "sm_90a";  // whose costs are taken
   std::size_t candidates = 8;
   // One plan of one pass in these orders, in place of a search.
   std::optional<mask::Order> queries, keys;
