@@ -21,7 +21,6 @@ namespace id = llvm::Intrinsic;
 
 namespace {
 
-constexpr int kRowBytes = 128;  // of a chunk, swizzled
 constexpr int kUnitBytes = 16;  // that the swizzle moves: 8 columns
 
 Value* first_row_of_warp(Emitter& e, Value* view) {
@@ -68,21 +67,18 @@ void emit_write(Emitter& e, const Op& op) {
 void emit_send(Emitter& e, const Op& op) {
   e.finish_program(op);
   auto& b = e.b;
-  const ir::Param& param = e.kernel.params[op.index];
   const Bound view = e[op.operands[0]];
-  Values outer;
-  for (int i = 0; i < static_cast<int>(implicit_axes(e.kernel, param).size()); ++i)
-    outer.push_back(program_coordinate(e, op.index, i));
+  const Values outer = program_coordinates(e, op.index);
   Value* from = b.CreateAdd(e.scalar(op.operands.at(1)), b.CreateMul(e.scope.warp, e.i32(kWarpRows)));
   Value* column = e.scalar(op.operands.at(2));
-  Value* map = e.slot({.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = kWarpRows});
+  Value* map = e.slot({.kind = SlotKind::tensor_map, .param = op.index, .columns = kChunkColumns, .rows = kWarpRows});
   e.intrinsic(id::nvvm_fence_proxy_async_shared_cta, {});
   e.intrinsic(id::nvvm_bar_warp_sync, {e.i32(-1)});
   e.when(b.CreateICmpEQ(e.lane, e.i32(0)), "send", [&] {
     Value* source = first_row_of_warp(e, view.offset);
     for (int chunk = 0; chunk < view.ring->chunks; ++chunk) {
       Values arguments = {e.shared(b.CreateAdd(source, e.i32(chunk * view.ring->chunk_bytes()))), map,
-                          b.CreateAdd(column, e.i32(64 * chunk)), from};
+                          b.CreateAdd(column, e.i32(kChunkColumns * chunk)), from};
       arguments.insert(arguments.end(), outer.begin(), outer.end());
       arguments.push_back(b.getInt64(0));
       arguments.push_back(b.getFalse());

@@ -13,8 +13,6 @@ using namespace ir;
 
 namespace {
 
-constexpr int kChunkColumns = 64;  // 128 bytes of 16-bit elements
-
 class StageStores {
  public:
   StageStores(const Kernel& kernel, const Target& target) : out_(kernel), planned_(kernel), target_(target) {}
