@@ -91,4 +91,22 @@ std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Ta
   return {{{128, 64}}};
 }
 
+AttentionCosts attention_costs(int head_dim, int value_dim, const Target&) {
+  // Cycles of a step: all, those before the first key, those of a comparison an element. Fitted to steps of 128 and 192
+  // keys at 128 columns; at 64 the latter two are assumed to be the same.
+  constexpr double kWideStep = 1257, kNarrowStep = 820, kStepStart = 141, kMask = 127;
+  AttentionCosts costs{.processors = 132, .launch_seconds = 3e-6, .bytes_per_second = 4.3e12};
+  const bool narrow = std::max(head_dim, value_dim) <= 64;
+  const double step = narrow ? kNarrowStep : kWideStep;
+  costs.step_start = kStepStart / step, costs.mask = kMask / step;
+  if (narrow) {
+    costs.rates = {{192, 585e12}, {128, 0.95 * 585e12}, {64, 0.75 * 585e12}};
+    costs.row_start = 1.0;
+  } else {
+    costs.rates = {{128, 745e12}, {64, 0.80 * 745e12}};
+    costs.row_start = kStart;
+  }
+  return costs;
+}
+
 }  // namespace tessera::backend

@@ -49,9 +49,14 @@ struct TileShape {
   friend bool operator==(const TileShape&, const TileShape&) = default;
 };
 
+// Attention's costs are said twice, for two questions. TileCandidate: which of a few shapes do the generated kernels
+// run fastest with? These are ratios, measured on those kernels shape by shape, since registers and overlap decide,
+// which no formula of sizes knows. AttentionCosts: how long would tiles of any size take, those of token orders among
+// them that no kernel was measured with? These are seconds, by a formula of rows and keys.
+
 // A shape that attention of some widths runs well with, and what visiting one key tile costs, beside the others of the
-// same widths: of full tiles as measured in dense attention, of partial ones as fits the times of windows. A query tile
-// costs kStart full tiles more than those it visits.
+// same widths. Full tiles are as measured in dense attention. Partial ones cost 1.3 of them, as a profile of a window
+// says at 128 columns; at 64 the same is assumed. A query tile costs kStart full tiles more than those it visits.
 struct TileCandidate {
   TileShape tile;
   double full = 1, partial = 1;
@@ -61,5 +66,23 @@ inline constexpr double kStart = 1.4;
 // The first is for programs that do more than apply a mask whose tiles are one run of a closed form: several runs,
 // lists and the tables that their predicates mostly read, bounds on the keys and score functions need registers.
 std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Target& target);
+
+// A step is a query tile's visit to 128 keys.
+struct AttentionCosts {
+  // Operations a second of the whole device in dense attention whose query tiles have so many rows: measured for the
+  // tallest, the share of shorter ones is an estimate.
+  struct Rate {
+    int query_rows;
+    double operations;
+  };
+  std::vector<Rate> rates;  // by rows, most first
+  double step_start = 0;    // of a step: the part that does not grow with its keys
+  double mask = 0;          // of a step: what one comparison an element adds, the least that a partial tile can cost
+  double row_start = 0;     // steps that a query tile costs beside those over its keys
+  int processors = 0;
+  double launch_seconds = 0, bytes_per_second = 0;
+};
+// Of the largest device of the target that was measured: an H200.
+AttentionCosts attention_costs(int head_dim, int value_dim, const Target& target);
 
 }  // namespace tessera::backend

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <tessera/attention.h>
-#include <tessera/dsl/mask/planner.h>
+#include <tessera/library/draw/tile_view.h>
 
 #include "support.h"
 
@@ -18,43 +18,33 @@ namespace {
 
 constexpr int kTokens = 4096, kTile = 128, kTiles = kTokens / kTile, kSquare = 5, kSide = kTiles * kSquare;
 
-enum Kind { empty, partial, full_tile };
-
-// The kind of every tile, row by row. The plan lists those to visit; it is made from intervals, not from 4096 x 4096
-// pairs.
-std::vector<Kind> tiles_of(const Mask& mask) {
-  mask::PlanRequest request;
-  request.query_length = request.key_length = kTokens;
-  request.query_tile = request.key_tile = kTile;
-  request.allow_spans = false;
-  const mask::Plan plan = mask::make_plan(mask.predicate(), request);
-  const auto& list = std::get<mask::TileList>(plan.passes.front().sources.front().schedule);
-  std::vector<Kind> kinds(kTiles * kTiles, empty);
-  for (int place = 0; place < kTiles; ++place) {
-    const auto [first, partials, fulls, query_tile] = list.row(place);
-    for (int i = 0; i < partials + fulls; ++i) {
-      kinds[query_tile * kTiles + list.tiles[first + i]] = i < partials ? partial : full_tile;
-    }
-  }
-  return kinds;
+// The kind of every tile, row by row; it is made from intervals, not from 4096 x 4096 pairs.
+draw::TileView tiles_of(const Mask& mask) {
+  return draw::tile_view(mask.predicate(),
+                         {.queries = kTokens, .keys = kTokens, .query_tile = kTile, .key_tile = kTile});
 }
 
 // All tiles of one kind, as one path of squares.
-std::string path_of(const std::vector<Kind>& kinds, Kind kind, const char* style) {
+std::string path_of(const draw::TileView& tiles, draw::Kind kind, const char* style) {
   std::string squares;
-  for (int i = 0; i < kTiles * kTiles; ++i) {
-    if (kinds[i] == kind) squares += fmt::format("M{} {}h4v4h-4z", i % kTiles * kSquare, i / kTiles * kSquare);
+  for (int row = 0; row < kTiles; ++row) {
+    for (int column = 0; column < kTiles; ++column) {
+      if (tiles.at(row, column) == kind) squares += fmt::format("M{} {}h4v4h-4z", column * kSquare, row * kSquare);
+    }
   }
   return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", style, squares);
 }
 
-std::string draw(const std::string& name, const std::vector<Kind>& kinds, int left) {
-  const auto visited = kinds.size() - static_cast<std::size_t>(std::count(kinds.begin(), kinds.end(), empty));
+double visited(const draw::TileView& tiles) {
+  return 1 - static_cast<double>(tiles.count(draw::Kind::empty)) / (kTiles * kTiles);
+}
+
+std::string picture(const std::string& name, const draw::TileView& tiles, int left) {
   return fmt::format("<g transform=\"translate({},24)\">\n<rect class=\"skipped\" width=\"{}\" height=\"{}\"/>\n", left,
                      kSide, kSide) +
-         path_of(kinds, partial, "partial") + path_of(kinds, full_tile, "full") +
+         path_of(tiles, draw::Kind::partial, "partial") + path_of(tiles, draw::Kind::full, "full") +
          fmt::format("<text y=\"-8\">{}</text>\n<text y=\"{}\">{:.1f} % of the tiles visited</text>\n</g>\n", name,
-                     kSide + 16, 100.0 * static_cast<double>(visited) / static_cast<double>(kinds.size()));
+                     kSide + 16, 100 * visited(tiles));
 }
 
 }  // namespace
@@ -81,9 +71,9 @@ int main(int argc, char** argv) {
       "<style>.skipped{fill:#fff;stroke:#bbb}.partial{fill:#9cc4e4}.full{fill:#1b4f72}text{fill:#777}</style>\n";
   int left = 5;
   for (const auto& [name, mask] : masks) {
-    const auto kinds = tiles_of(mask);
-    example::check(std::count(kinds.begin(), kinds.end(), empty) > kTiles * kTiles / 2, "most tiles are skipped");
-    svg += draw(name, kinds, left);
+    const draw::TileView tiles = tiles_of(mask);
+    example::check(visited(tiles) < 0.5, "most tiles are skipped");
+    svg += picture(name, tiles, left);
     left += 185;
   }
   const std::string path = argc == 2 ? std::string(argv[1]) + "/tiles.svg" : "tiles.svg";

@@ -12,20 +12,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// Measured at head dims of 64 and 128; the share of shorter query tiles is an estimate.
-struct MeasuredWidth {
-  int most;
-  std::vector<mask::TargetCosts::Rate> rates;
-  double step_cycles, start_cycles, mask_cycles, row_start;
-};
-const std::vector<MeasuredWidth>& measured_widths() {
-  static const std::vector<MeasuredWidth> widths{
-      {64, {{192, 585e12}, {128, 0.95 * 585e12}, {64, 0.75 * 585e12}}, 820, 141, 127, 1.0},
-      {1 << 30, {{128, 745e12}, {64, 0.80 * 745e12}}, 1257, 141, 127, 1.4},
-  };
-  return widths;
-}
-
 mask::PlanRequest plan_request(const SimulationRequest& request) {
   mask::PlanRequest r;
   r.query_length = request.shapes.query_length, r.key_length = request.shapes.key_length;
@@ -110,21 +96,22 @@ std::string table(const char* title, const std::vector<mask::RankedPlan>& plans)
 
 }  // namespace
 
-mask::TargetCosts target_costs(int head_dim, int value_dim) {
-  const int width = std::max(head_dim, value_dim);
-  const auto row = std::find_if(measured_widths().begin(), measured_widths().end(),
-                                [&](const MeasuredWidth& w) { return width <= w.most; });
+mask::TargetCosts target_costs(int head_dim, int value_dim, const backend::Target& target) {
+  const backend::AttentionCosts measured = backend::attention_costs(head_dim, value_dim, target);
   mask::TargetCosts costs;
-  costs.rates = row->rates;
+  for (const auto& [rows, operations] : measured.rates) costs.rates.push_back({rows, operations});
   costs.depth = head_dim, costs.value = value_dim;
-  costs.step_start = row->start_cycles / row->step_cycles;
-  costs.mask = row->mask_cycles / row->step_cycles;
-  costs.row_start = row->row_start;
+  costs.processors = measured.processors;
+  costs.step_start = measured.step_start;
+  costs.mask = measured.mask;
+  costs.row_start = measured.row_start;
+  costs.launch_seconds = measured.launch_seconds;
+  costs.bytes_per_second = measured.bytes_per_second;
   return costs;
 }
 
 mask::TargetCosts kernel_costs(int head_dim, int value_dim, const backend::Target& target) {
-  mask::TargetCosts costs = target_costs(head_dim, value_dim);
+  mask::TargetCosts costs = target_costs(head_dim, value_dim, target);
   const backend::TileShape most = backend::tile_candidates(head_dim, value_dim, target).at(0).tile;
   std::erase_if(costs.rates, [&](const mask::TargetCosts::Rate& rate) { return rate.query_rows > most.query; });
   costs.key_rows = most.key;
@@ -133,7 +120,8 @@ mask::TargetCosts kernel_costs(int head_dim, int value_dim, const backend::Targe
 
 Simulation simulate(const Mask& mask, const SimulationRequest& request) {
   const mask::PlanRequest r = plan_request(request);
-  const mask::TargetCosts costs = target_costs(request.head_dim, request.value_dim);
+  const mask::TargetCosts costs =
+      target_costs(request.head_dim, request.value_dim, backend::target_named(request.target));
   Simulation result{request, {}, {}};
   if (request.queries || request.keys) {
     const mask::Order queries = request.queries.value_or(mask::Order::identity(128)),

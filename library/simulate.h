@@ -20,15 +20,15 @@
 
 namespace tessera::library {
 
-// What attention of these widths costs on an H200: dense rates as measured, those of shorter query tiles by their
-// share.
-mask::TargetCosts target_costs(int head_dim, int value_dim);
+// What attention of these widths costs, as the backend says, in the terms of plans.
+mask::TargetCosts target_costs(int head_dim, int value_dim, const backend::Target& target);
 // Of the tiles that kernels of lists and token orders are made of: the first of backend::tile_candidates at most.
 mask::TargetCosts kernel_costs(int head_dim, int value_dim, const backend::Target& target);
 
 struct SimulationRequest {
   AttentionShapes shapes;
   int head_dim = 128, value_dim = 128;
+  std::string target = "sm_90a";  // whose costs are taken
   std::size_t candidates = 8;
   // One plan of one pass in these orders, in place of a search.
   std::optional<mask::Order> queries, keys;

@@ -21,9 +21,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr int kStep = 16;       // of the contracted axis in one instruction
-constexpr int kRowBytes = 128;  // of a chunk
-constexpr int kColumns = 64;    // of a chunk
+constexpr int kStep = 16;  // of the contracted axis in one instruction
 
 InternalError refuse(const Op& op, Emitter& e, const std::string& why) {
   return InternalError("mma of " + to_string(e.type(op.operands[0])) + " and " + to_string(e.type(op.operands[1])) +
@@ -37,7 +35,7 @@ struct SharedOperand {
 
   // Descriptor of step `k`: addresses count 16 bytes.
   Value* step(Emitter& e, int k) const {
-    const int per_chunk = kColumns / kStep;
+    const int per_chunk = kChunkColumns / kStep;
     const int bytes =
         transposed ? k * kStep * kRowBytes : k / per_chunk * ring->chunk_bytes() + k % per_chunk * kStep * 2;
     return e.b.CreateAdd(descriptor, e.b.getInt64(static_cast<std::uint64_t>(bytes / 16)));

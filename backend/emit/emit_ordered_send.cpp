@@ -76,8 +76,8 @@ class OrderedSend {
       Value* from =
           b.CreateAdd(first_row_of_warp(e_, view_.offset), b.CreateAdd(b.CreateMul(row, e_.i32(kRowBytes)), place));
       for (int chunk = 0; chunk < view_.ring->chunks; ++chunk) {
-        Value* column =
-            b.CreateAdd(b.CreateMul(unit, e_.i32(8)), b.CreateAdd(e_.scalar(op_.operands.at(2)), e_.i32(64 * chunk)));
+        Value* column = b.CreateAdd(b.CreateMul(unit, e_.i32(8)),
+                                    b.CreateAdd(e_.scalar(op_.operands.at(2)), e_.i32(kChunkColumns * chunk)));
         Value* inside = b.CreateAnd(exists, b.CreateICmpSLT(column, e_.length(param.axes[1])));
         e_.when(inside, "unit", [&] {
           llvm::Type* words = llvm::FixedVectorType::get(b.getInt32Ty(), 4);

@@ -71,7 +71,7 @@ void send_box(Emitter& e, const Op& op, Value* map, const Values& at) {
   Value *source = first_row_of_warp(e, view.offset), *column = e.scalar(op.operands.at(2));
   for (int chunk = 0; chunk < view.ring->chunks; ++chunk) {
     Values arguments = {e.shared(b.CreateAdd(source, e.i32(chunk * view.ring->chunk_bytes()))), map,
-                        b.CreateAdd(column, e.i32(64 * chunk))};
+                        b.CreateAdd(column, e.i32(kChunkColumns * chunk))};
     arguments.insert(arguments.end(), at.begin(), at.end());
     arguments.push_back(b.getInt64(0));
     arguments.push_back(b.getFalse());
@@ -85,9 +85,9 @@ void emit_send(Emitter& e, const Op& op) {
   if (e[op.operands.at(1)].cut) return emit_ordered_send(e, op);
   auto& b = e.b;
   Values at{b.CreateAdd(e.scalar(op.operands.at(1)), b.CreateMul(e.scope.warp, e.i32(kWarpRows)))};
-  const std::size_t outer = implicit_axes(e.kernel, e.kernel.params[op.index]).size();
-  for (int i = 0; i < static_cast<int>(outer); ++i) at.push_back(program_coordinate(e, op.index, i));
-  Value* map = e.slot({.kind = SlotKind::tensor_map, .param = op.index, .columns = 64, .rows = kWarpRows});
+  const Values outer = program_coordinates(e, op.index);
+  at.insert(at.end(), outer.begin(), outer.end());
+  Value* map = e.slot({.kind = SlotKind::tensor_map, .param = op.index, .columns = kChunkColumns, .rows = kWarpRows});
   e.intrinsic(id::nvvm_fence_proxy_async_shared_cta, {});
   e.intrinsic(id::nvvm_bar_warp_sync, {e.i32(-1)});
   e.when(b.CreateICmpEQ(e.lane, e.i32(0)), "send", [&] { send_box(e, op, map, at); });

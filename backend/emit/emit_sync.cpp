@@ -145,8 +145,9 @@ void emit_rows(Emitter& e, const Op& op) {
   const Bound view = e[op.operands[0]];
   Value* start = e.scalar(op.operands[1]);
   const bool along_rows = from.dims.at(0).axis == op.axis;
-  Value* bytes = along_rows ? e.b.CreateMul(start, e.i32(128))
-                            : e.b.CreateMul(e.b.CreateUDiv(start, e.i32(64)), e.i32(view.ring->chunk_bytes()));
+  Value* bytes = along_rows
+                     ? e.b.CreateMul(start, e.i32(kRowBytes))
+                     : e.b.CreateMul(e.b.CreateUDiv(start, e.i32(kChunkColumns)), e.i32(view.ring->chunk_bytes()));
   e.bind(op.results[0], {.ring = view.ring, .offset = e.b.CreateAdd(view.offset, bytes)});
 }
 
@@ -176,8 +177,7 @@ class Copy {
     barrier_ = copy_barrier(e, op);
     for (std::size_t i = 0; i < param_.axes.size(); ++i) starts_.push_back(e.scalar(op.operands[3 + i]));
     if (starts_.size() != 2) throw InternalError("copy of parameter " + param_.name + ", which does not list two axes");
-    const int implicit = static_cast<int>(implicit_axes(e.kernel, param_).size());
-    for (int i = 0; i < implicit; ++i) outer_.push_back(program_coordinate(e, op.index, i));
+    outer_ = program_coordinates(e, op.index);
     rows_ = e.type(op.operands[0]).dims.at(0).extent;
   }
 

@@ -23,6 +23,13 @@ Value* program_coordinate(Emitter& e, int param, int implicit) {
   return e.b.CreateUDiv(e.program(axis), e.slot({.kind = SlotKind::group, .param = param, .dim = dim}));
 }
 
+Values program_coordinates(Emitter& e, int param) {
+  Values coordinates;
+  for (int i = 0; i < static_cast<int>(implicit_axes(e.kernel, e.kernel.params[param]).size()); ++i)
+    coordinates.push_back(program_coordinate(e, param, i));
+  return coordinates;
+}
+
 Value* program_offset(Emitter& e, int param) {
   const ir::Param& p = e.kernel.params[param];
   Value* offset = e.b.getInt64(0);

@@ -63,5 +63,6 @@ class GlobalTile {
 llvm::Value* program_offset(Emitter& e, int param);
 // Program index along the i-th implicit axis, divided by the tensor's group (i32).
 llvm::Value* program_coordinate(Emitter& e, int param, int implicit);
+Values program_coordinates(Emitter& e, int param);  // along all of them, innermost first
 
 }  // namespace tessera::backend

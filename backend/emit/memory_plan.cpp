@@ -25,7 +25,9 @@ int round_up(int value, int multiple) { return (value + multiple - 1) / multiple
 Ring tile_ring(const Type& type) {
   if (type.dims.size() != 2 || bytes_of(type.dtype) != 2)
     throw InternalError("shared memory holds 16-bit tiles of two axes, not " + to_string(type));
-  Ring ring{.stages = type.stages, .rows = type.dims[0].extent, .chunks = (type.dims[1].extent + 63) / 64};
+  Ring ring{.stages = type.stages,
+            .rows = type.dims[0].extent,
+            .chunks = (type.dims[1].extent + kChunkColumns - 1) / kChunkColumns};
   ring.stage_bytes = round_up(ring.chunks * ring.chunk_bytes(), kAtom);
   return ring;
 }

@@ -14,6 +14,10 @@
 
 namespace tessera::backend {
 
+// Tiles in shared memory are cut into chunks of so many columns, whose rows are as long as the swizzle: 128 bytes of
+// 16-bit elements.
+inline constexpr int kChunkColumns = 64, kRowBytes = 2 * kChunkColumns;
+
 // One `alloc`: a ring of tiles or of mbarriers.
 struct Ring {
   int offset = 0;       // bytes from the start of shared memory
@@ -21,8 +25,8 @@ struct Ring {
   int stages = 1;
   int arrivals = 0;  // barriers
   int rows = 0;      // tiles
-  int chunks = 0;    // tiles: 64-column parts
-  int chunk_bytes() const { return rows * 128; }
+  int chunks = 0;    // tiles
+  int chunk_bytes() const { return rows * kRowBytes; }
 };
 
 // How the role that takes programs tells the others which.

@@ -10,8 +10,7 @@ using llvm::Value;
 
 OrderedBoxes::OrderedBoxes(Emitter& e, int param, const Bound& tile, Value* bound)
     : e_(e), param_(param), tile_(tile), cut_(*tile.cut), order_(cut_.order), bound_(bound) {
-  const int unlisted = static_cast<int>(implicit_axes(e.kernel, e.kernel.params[param]).size());
-  for (int i = 0; i < unlisted; ++i) unlisted_.push_back(program_coordinate(e, param, i));
+  unlisted_ = program_coordinates(e, param);
   map_ = ordered_map(order_, unlisted_.size());
 }
 

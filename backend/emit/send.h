@@ -5,8 +5,6 @@
 
 namespace tessera::backend {
 
-inline constexpr int kRowBytes = 128;  // of a chunk of 64 columns, swizzled
-
 // The address of the warp's 16 rows in the first chunk of a view.
 llvm::Value* first_row_of_warp(Emitter& e, llvm::Value* view);
 

@@ -15,8 +15,6 @@ using namespace ir;
 
 namespace {
 
-constexpr int kChunkColumns = 64;  // 128 bytes of 16-bit elements
-
 class StageStores {
  public:
   StageStores(const Kernel& kernel, const Target& target)
@@ -72,7 +70,7 @@ class StageStores {
     const Param& param = out_.params[static_cast<std::size_t>(store.index)];
     if (store.axis || bytes_of(tile.dtype) != 2 || tile.dims.size() != 2 || !tile.layout) return false;
     const Dim row = tile.dims[0], column = tile.dims[1];
-    if (row.extent != kGroupRows || column.extent % 16 != 0 || column.extent > 256) return false;
+    if (row.extent != kGroupRows || column.extent % 16 != 0) return false;
     if (*tile.layout != accumulator_layout(row, column)) return false;
     if (param.axes != std::vector{row.axis, column.axis}) return false;
     const AxisOrder* cut = order_of(kernel_, definitions_, store.operands[1]);

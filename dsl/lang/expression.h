@@ -43,6 +43,11 @@ concept Operands = Operand<A> && Operand<B> && (Expression<Plain<A>> || Expressi
 template <class X>
 inline constexpr bool is_bound = Number<X> || requires { typename X::bound_value; };
 
+// Whether C++ may choose between a Self and a B, as `given ? near : true` does: such a choice needs a conversion in one
+// direction and none in the other. Only conditions are beside a bool there.
+template <class B, class Self>
+inline constexpr bool is_choice = Self::dtype == i1 && std::is_convertible_v<B, Self>;
+
 }  // namespace detail
 
 // Each check is a type of its own, so that the compiler's message names the axes and dtypes it was made with.
@@ -103,12 +108,14 @@ struct Allows {
 }  // namespace check
 
 // Base of every kernel value: C++ control flow and C++ arrays cannot see one. Each conversion is to the one type that
-// the mistake asks for, so that it is chosen, and refuses with a sentence.
+// the mistake asks for, so that it is chosen, and refuses with a sentence. Some mistakes are left to the compiler's own
+// words: a conversion to int or ptrdiff_t, for maps and built-in arrays, would make `given ? q : 0` and std::abs(q)
+// ambiguous, and std::max(q, 3) fails before it sees a value.
 template <class Self>
 struct NoBranch {
   template <class B>
     requires std::same_as<B, bool>
-  explicit(std::is_convertible_v<B, Self>) operator B() const {
+  explicit(detail::is_choice<B, Self>) operator B() const {
     static_assert(detail::never<B, Self>,
                   "a kernel value has no truth while it is traced: use when(...) or where(...) instead of if, and min, "
                   "max and abs of "

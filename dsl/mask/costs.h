@@ -1,12 +1,14 @@
 // What time a plan takes on a device: tiles at measured speeds, a fixed part a query tile, the way rows fall on
-// multiprocessors, and the traffic of chained passes. Plain numbers: the library says which.
+// multiprocessors, and the traffic of chained passes. Plain numbers, which the library has from the backend.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace tessera::mask {
 
+// As made: one multiprocessor, on which nothing but operations takes time.
 struct TargetCosts {
   // Operations a second of the whole device in dense attention whose query tiles have so many rows, key tiles of 128.
   struct Rate {
@@ -16,12 +18,12 @@ struct TargetCosts {
   std::vector<Rate> rates;  // by rows, most first: query tiles are of these sizes
   int depth = 128, value = 128;
   int key_rows = 128;  // of a key tile, at most
-  int processors = 132;
-  double step_start = 141.0 / 1257;  // of a step over 128 keys: the part that does not grow with the keys
-  double mask = 127.0 / 1257;        // of such a step: what evaluating a predicate in it adds
-  double row_start = 1.4;            // such steps: what a query tile costs beside those over its keys
-  double launch_seconds = 3e-6;
-  double bytes_per_second = 4.3e12;
+  int processors = 1;
+  double step_start = 0;  // of a step over 128 keys: the part that does not grow with the keys
+  double mask = 0;        // of such a step: what evaluating a predicate in it adds
+  double row_start = 0;   // such steps: what a query tile costs beside those over its keys
+  double launch_seconds = 0;
+  double bytes_per_second = std::numeric_limits<double>::infinity();
 
   double step(int query_rows, std::int64_t keys) const;     // seconds of one multiprocessor
   double masking(int query_rows, std::int64_t keys) const;  // more, for a partial tile

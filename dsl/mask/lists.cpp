@@ -79,12 +79,6 @@ void count_rows(Source& source, std::size_t from, Int query_tiles, Int weight) {
 
 }  // namespace
 
-PositionValues bound_positions(const PlanRequest& r, std::int64_t batch, std::int64_t head) {
-  PositionValues v{};
-  v[at_head] = head, v[at_batch] = batch, v[at_query_length] = r.query_length, v[at_key_length] = r.key_length;
-  return v;
-}
-
 void make_lists(Pass& pass, const Pointwise& predicate, const PlanRequest& r) {
   const Classes classes = classes_of(pass, predicate, r);
   const Int query_tiles = TokenOrder(pass.queries, r.query_length).tiles();

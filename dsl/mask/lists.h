@@ -1,13 +1,9 @@
 // The tile lists of a pass: which key tiles of each of its sources every query tile visits, for given lengths.
 #pragma once
 
-#include <tessera/dsl/mask/expression.h>
 #include <tessera/dsl/mask/planner.h>
 
 namespace tessera::mask {
-
-// What a predicate is bound to for a head of a batch entry: all but the positions of query and key.
-PositionValues bound_positions(const PlanRequest& request, std::int64_t batch, std::int64_t head);
 
 // Gives the pass, whose orders and parts are there, lists as schedules, with their counts, and the order of its
 // programs. Heads and batch entries that fold to the same predicates over the same keys share rows, query tiles are

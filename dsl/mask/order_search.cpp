@@ -20,13 +20,6 @@ TokenOrder unit_order(const std::vector<Int>& weights, Int tokens) {
 
 }  // namespace
 
-PositionValues first_head(const PlanRequest& r) {
-  PositionValues bound{};
-  bound[at_head] = bound[at_batch] = 0;
-  bound[at_query_length] = r.query_length, bound[at_key_length] = r.key_length;
-  return bound;
-}
-
 std::vector<Int> weights_of(const Order& order) {
   std::vector<Int> weights;
   for (const OrderDigit& digit : order.digits) weights.push_back(digit.weight);
@@ -35,7 +28,7 @@ std::vector<Int> weights_of(const Order& order) {
 
 bool suggests_orders(const Pointwise& predicate, const PlanRequest& request) {
   Expressions e(predicate, request.scalars);
-  const Expressions::Id root = e.body(first_head(request), true);
+  const Expressions::Id root = e.body(bound_positions(request, 0, 0), true);
   const auto any = [&](int side) {
     return order_candidates(e, root, side, request.query_length, request.key_length).systems.size() > 1;
   };
@@ -46,7 +39,7 @@ OrderSearch::OrderSearch(const Pointwise& predicate, const std::vector<Pointwise
                          const TargetCosts& costs, const PlanSpace& space)
     : request_(request), costs_(costs), space_(space) {
   Expressions whole(predicate, request.scalars);
-  const Expressions::Id root = whole.body(first_head(request), true);
+  const Expressions::Id root = whole.body(bound_positions(request, 0, 0), true);
   query_candidates_ = order_candidates(whole, root, 0, request.query_length, request.key_length);
   key_candidates_ = order_candidates(whole, root, 1, request.query_length, request.key_length);
   parts_.reserve(parts.size());
@@ -54,7 +47,7 @@ OrderSearch::OrderSearch(const Pointwise& predicate, const std::vector<Pointwise
     Part& p = parts_.emplace_back();
     p.predicate = part;
     p.expressions = std::make_unique<Expressions>(p.predicate, request.scalars);
-    p.root = p.expressions->body(first_head(request), true);
+    p.root = p.expressions->body(bound_positions(request, 0, 0), true);
     p.reads_tables = ((*p.expressions)[p.root].depends >> (kPositionCount + 1) & 1) != 0;
   }
 }

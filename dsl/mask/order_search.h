@@ -75,8 +75,6 @@ class OrderSearch {
 // Whether the predicate's constants suggest an order but the identity.
 bool suggests_orders(const Pointwise& predicate, const PlanRequest& request);
 
-// The free positions of a part, with everything else bound to the request's first head.
-PositionValues first_head(const PlanRequest& request);
 std::vector<Int> weights_of(const Order& order);
 
 }  // namespace tessera::mask

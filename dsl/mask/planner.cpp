@@ -123,6 +123,12 @@ PlanRequest typical(const PlanRequest& request) {
 
 }  // namespace
 
+PositionValues bound_positions(const PlanRequest& r, std::int64_t batch, std::int64_t head) {
+  PositionValues v{};
+  v[at_head] = head, v[at_batch] = batch, v[at_query_length] = r.query_length, v[at_key_length] = r.key_length;
+  return v;
+}
+
 Counts Plan::counts() const {
   Counts sum;
   for (const Pass& pass : passes)

@@ -6,6 +6,7 @@
 // built for the given lengths by three-valued box analysis, descending from the root: never an N x N evaluation.
 #pragma once
 
+#include <tessera/dsl/mask/expression.h>
 #include <tessera/dsl/mask/plan.h>
 #include <tessera/dsl/mask/pointwise.h>
 
@@ -18,6 +19,9 @@ struct PlanRequest {
   std::vector<std::int64_t> key_lengths;  // per batch, when the program bounds its keys; empty: key_length
   bool allow_spans = true;                // false: always a list (tests compare the two)
 };
+
+// What a predicate is bound to for a head of a batch entry: all but the positions of query and key.
+PositionValues bound_positions(const PlanRequest& request, std::int64_t batch, std::int64_t head);
 
 // UserErrors: lengths or key lengths out of range, a table shorter than the axis it is indexed by, with both numbers.
 void check_request(const Pointwise& predicate, const PlanRequest& request);

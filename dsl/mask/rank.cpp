@@ -69,7 +69,7 @@ class Rater {
     const Pointwise& part = source.part ? *source.part : predicate_;
     Expressions e(part, request_.scalars);
     const TokenOrder q(queries.order, request_.query_length), k(source.keys, request_.key_length);
-    TileCounter counter(e, e.body(first_head(request_), true), q, k);
+    TileCounter counter(e, e.body(bound_positions(request_, 0, 0), true), q, k);
     const Anchor anchor = counter.anchors_at_rows() ? source.anchor : Anchor::grid;
     const Int sample = counter.cheap(queries.order, source.keys) ? kCountedRows
                        : q.tiles() <= kListedRows                ? 0
@@ -278,7 +278,7 @@ double RankedPlan::full_share() const {
 
 double live_pairs(const Pointwise& predicate, const PlanRequest& request) {
   Expressions e(predicate, request.scalars);
-  const Expressions::Id root = e.body(first_head(request), true);
+  const Expressions::Id root = e.body(bound_positions(request, 0, 0), true);
   const auto units = [](const std::vector<Int>& weights) {
     Order order;
     for (Int weight : weights) order.digits.push_back({weight, 1, 0});

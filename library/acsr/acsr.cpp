@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <tessera/dsl/lang/table.h>
-#include <tessera/dsl/mask/box_analysis.h>
+#include <tessera/dsl/mask/live_runs.h>
 
 namespace tessera {
 
@@ -46,58 +46,6 @@ void take(AcsrScan& scan, const RowScan& row) {
   if (!row.regular()) scan.irregular.push_back(static_cast<std::int64_t>(scan.acsr.rows.size()));
   scan.acsr.rows.push_back(row.row());
 }
-
-// The live keys of one query by halving: boxes that the geometry knows are one step.
-class RowDescent {
- public:
-  RowDescent(const Mask& mask, const AcsrShape& shape)
-      : expressions_(mask.predicate(), shape.params),
-        root_(expressions_.body(bound(shape), true)),
-        analysis_(expressions_, root_, {shape.queries, shape.keys}),
-        program_(expressions_, root_),
-        shape_(shape) {}
-
-  RowScan row(std::int64_t query) {
-    RowScan scan;
-    if (shape_.keys > 0) visit(query, 0, shape_.keys, scan);
-    return scan;
-  }
-
- private:
-  static constexpr std::int64_t kPoints = 8;  // so few keys are tested one by one
-
-  static mask::PositionValues bound(const AcsrShape& shape) {
-    mask::PositionValues values{};
-    values[mask::at_head] = shape.head, values[mask::at_batch] = shape.batch;
-    values[mask::at_query_length] = shape.queries, values[mask::at_key_length] = shape.keys;
-    return values;
-  }
-
-  void visit(std::int64_t query, std::int64_t begin, std::int64_t end, RowScan& scan) {
-    if (!scan.regular()) return;
-    if (end - begin <= kPoints) {
-      for (std::int64_t k = begin; k < end; ++k)
-        if (program_.test({query, k, shape_.head, shape_.batch, shape_.queries, shape_.keys, 0, 0, 0}))
-          scan.add(k, k + 1);
-      return;
-    }
-    mask::Box box;
-    box.lo = {query, begin};
-    box.hi = {query, end - 1};
-    const mask::Verdict verdict = analysis_.classify(box);
-    if (verdict == mask::Verdict::empty) return;
-    if (verdict == mask::Verdict::full) return scan.add(begin, end);
-    const std::int64_t middle = begin + (end - begin) / 2;
-    visit(query, begin, middle, scan);
-    visit(query, middle, end, scan);
-  }
-
-  mask::Expressions expressions_;
-  mask::Expressions::Id root_;
-  mask::BoxAnalysis analysis_;
-  mask::PointProgram program_;
-  const AcsrShape& shape_;
-};
 
 void check_size(std::int64_t rows, std::int64_t columns, SourceLoc loc) {
   if (rows >= 0 && columns >= 0 && rows <= kMost && columns <= kMost) return;
@@ -154,8 +102,18 @@ AcsrScan acsr_of(const Mask& mask, const AcsrShape& shape, SourceLoc loc) {
     throw UserError(loc, "the mask reads a table whose contents come with the call", "capture the table's data");
   AcsrScan scan;
   scan.acsr.columns = shape.keys;
-  RowDescent descent(mask, shape);
-  for (std::int64_t q = 0; q < shape.queries; ++q) take(scan, descent.row(q));
+  mask::PlanRequest request;
+  request.query_length = shape.queries, request.key_length = shape.keys;
+  request.scalars = shape.params;
+  mask::LiveRuns runs(mask.predicate(), request, shape.batch, shape.head);
+  for (std::int64_t q = 0; q < shape.queries; ++q) {
+    RowScan row;
+    runs.of(q, [&](std::int64_t begin, std::int64_t end) {
+      row.add(begin, end);
+      return row.regular();
+    });
+    take(scan, row);
+  }
   return scan;
 }
 

@@ -8,6 +8,7 @@
 #include <tessera/dsl/lang/table.h>
 #include <tessera/library/acsr/kernels.h>
 #include <tessera/library/program.h>
+#include <tessera/library/view_rules.h>
 
 namespace tessera {
 
@@ -42,13 +43,14 @@ Mask mask_of(const Acsr& acsr, const AcsrLayout& layout, const AcsrLaunch& launc
 
 std::int64_t bytes_at(const View& view, std::int64_t elements) { return elements * bytes_of(view.dtype); }
 
-void check_view(const char* name, const View& view, DType dtype, const std::vector<std::int64_t>& shape,
-                SourceLoc loc) {
-  if (view.dtype == dtype && view.shape == shape) return;
-  throw UserError(loc,
-                  fmt::format("{} is {} of shape [{}], expected {} of [{}]", name, name_of(view.dtype),
-                              fmt::join(view.shape, ", "), name_of(dtype), fmt::join(shape, ", ")),
-                  "make the shapes and dtypes agree");
+constexpr const char* kTensor = "batch, heads, length, dim";
+constexpr const char* kValues = "batch, heads, bands, rows, keys";
+
+void check_shape(const char* name, const View& view, const std::vector<std::int64_t>& shape, SourceLoc loc) {
+  if (view.shape == shape) return;
+  throw UserError(
+      loc, fmt::format("{} has the shape {}, expected [{}]", name, library::shape_text(view), fmt::join(shape, ", ")),
+      "make the shapes agree");
 }
 
 }  // namespace
@@ -140,11 +142,13 @@ std::vector<std::int64_t> AcsrAttention::values_shape(std::int64_t batch, std::i
 
 void AcsrAttention::scores(const View& q, const View& k, const View& scores, void* stream, SourceLoc loc) {
   const AcsrOptions& o = impl_->options;
-  const std::int64_t batch = q.shape.at(0), heads = q.shape.at(1),
-                     rows = static_cast<std::int64_t>(impl_->acsr.rows.size());
-  check_view("q", q, o.dtype, {batch, heads, rows, o.head_dim}, loc);
-  check_view("k", k, o.dtype, {batch, k.shape.at(1), impl_->acsr.columns, o.head_dim}, loc);
-  check_view("scores", scores, DType::f32, values_shape(batch, heads), loc);
+  library::check_view("q", q, o.dtype, 4, kTensor, loc);
+  library::check_view("k", k, o.dtype, 4, kTensor, loc);
+  library::check_view("scores", scores, DType::f32, 5, kValues, loc);
+  const std::int64_t batch = q.shape[0], heads = q.shape[1], rows = static_cast<std::int64_t>(impl_->acsr.rows.size());
+  check_shape("q", q, {batch, heads, rows, o.head_dim}, loc);
+  check_shape("k", k, {batch, k.shape[1], impl_->acsr.columns, o.head_dim}, loc);
+  check_shape("scores", scores, values_shape(batch, heads), loc);
   for (Stage& stage : impl_->stages)
     for (std::int64_t b = 0; b < batch; ++b)
       stage.scores.call({impl_->rows_of(q, b, stage.launch), impl_->keys_of(k, b, stage.launch),
@@ -154,11 +158,14 @@ void AcsrAttention::scores(const View& q, const View& k, const View& scores, voi
 
 void AcsrAttention::softmax(const View& scores, const View& probabilities, const View& lse, void* stream,
                             SourceLoc loc) {
-  const std::int64_t batch = scores.shape.at(0), heads = scores.shape.at(1);
+  library::check_view("scores", scores, DType::f32, 5, kValues, loc);
+  library::check_view("probabilities", probabilities, impl_->options.dtype, 5, kValues, loc);
+  library::check_view("lse", lse, DType::f32, 3, "batch, heads, length", loc);
+  const std::int64_t batch = scores.shape[0], heads = scores.shape[1];
   const auto rows = static_cast<std::int64_t>(impl_->acsr.rows.size());
-  check_view("scores", scores, DType::f32, values_shape(batch, heads), loc);
-  check_view("probabilities", probabilities, impl_->options.dtype, values_shape(batch, heads), loc);
-  check_view("lse", lse, DType::f32, {batch, heads, rows}, loc);
+  check_shape("scores", scores, values_shape(batch, heads), loc);
+  check_shape("probabilities", probabilities, values_shape(batch, heads), loc);
+  check_shape("lse", lse, {batch, heads, rows}, loc);
   for (Stage& stage : impl_->stages)
     for (std::int64_t b = 0; b < batch; ++b)
       stage.softmax.call({impl_->values_of(scores, b, stage.launch), impl_->values_of(probabilities, b, stage.launch),
@@ -168,11 +175,13 @@ void AcsrAttention::softmax(const View& scores, const View& probabilities, const
 
 void AcsrAttention::product(const View& probabilities, const View& v, const View& o, void* stream, SourceLoc loc) {
   const AcsrOptions& options = impl_->options;
-  const std::int64_t batch = o.shape.at(0), heads = o.shape.at(1),
-                     rows = static_cast<std::int64_t>(impl_->acsr.rows.size());
-  check_view("probabilities", probabilities, options.dtype, values_shape(batch, heads), loc);
-  check_view("v", v, options.dtype, {batch, v.shape.at(1), impl_->acsr.columns, options.value_dim}, loc);
-  check_view("o", o, options.dtype, {batch, heads, rows, options.value_dim}, loc);
+  library::check_view("probabilities", probabilities, options.dtype, 5, kValues, loc);
+  library::check_view("v", v, options.dtype, 4, kTensor, loc);
+  library::check_view("o", o, options.dtype, 4, kTensor, loc);
+  const std::int64_t batch = o.shape[0], heads = o.shape[1], rows = static_cast<std::int64_t>(impl_->acsr.rows.size());
+  check_shape("probabilities", probabilities, values_shape(batch, heads), loc);
+  check_shape("v", v, {batch, v.shape[1], impl_->acsr.columns, options.value_dim}, loc);
+  check_shape("o", o, {batch, heads, rows, options.value_dim}, loc);
   for (Stage& stage : impl_->stages)
     for (std::int64_t b = 0; b < batch; ++b)
       stage.product.call({impl_->values_of(probabilities, b, stage.launch), impl_->keys_of(v, b, stage.launch),

@@ -1,5 +1,4 @@
 // Attention over ACSR in three programs on the GPU.
-#include <deque>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -14,22 +13,6 @@ using namespace tessera;
 using namespace tessera::test;
 
 namespace {
-
-// Each tensor has a copy on the GPU, which comes back when the calls have ended.
-class OnDevice {
- public:
-  View operator()(TestTensor& tensor) {
-    copies_.emplace_back(tensor, &tensor);
-    return copies_.back().first.view();
-  }
-  void finish() {
-    test_device().synchronize();
-    for (auto& [copy, tensor] : copies_) copy.download(*tensor);
-  }
-
- private:
-  std::deque<std::pair<DeviceTensor, TestTensor*>> copies_;
-};
 
 void check_mask(const Mask& mask, std::int64_t queries, std::int64_t keys, const AcsrProblem& problem) {
   check_acsr(OnDevice(), require_regular(acsr_of(mask, {.queries = queries, .keys = keys})), problem);

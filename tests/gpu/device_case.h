@@ -1,7 +1,9 @@
 // Attention problems of tests/library/attention_case.h, run on the GPU.
 #pragma once
 
+#include <deque>
 #include <string>
+#include <utility>
 
 #include <tessera/runtime/memory.h>
 
@@ -23,6 +25,23 @@ class DeviceTensor {
 };
 
 const runtime::Device& test_device();
+
+// Where the checks that run on any memory (library/acsr/acsr_case.h, support/program_cases.h) have their tensors: each
+// has a copy on the GPU, which comes back when the calls have ended.
+class OnDevice {
+ public:
+  View operator()(TestTensor& tensor) {
+    copies_.emplace_back(tensor, &tensor);
+    return copies_.back().first.view();
+  }
+  void finish() {
+    test_device().synchronize();
+    for (auto& [copy, tensor] : copies_) copy.download(*tensor);
+  }
+
+ private:
+  std::deque<std::pair<DeviceTensor, TestTensor*>> copies_;
+};
 
 // The tensors of a case in device memory.
 struct DeviceTensors {

@@ -22,9 +22,9 @@ struct Part {
   }
   Partial partial() const { return {o.view(), lse.view()}; }
 };
-struct OnDevice {
+struct DevicePart {
   DeviceTensor o, lse;
-  explicit OnDevice(const Part& part) : o(part.o), lse(part.lse) {}
+  explicit DevicePart(const Part& part) : o(part.o), lse(part.lse) {}
   Partial partial() const { return {o.view(), lse.view()}; }
 };
 
@@ -48,17 +48,17 @@ TEST_CASE("parts merge to what the host makes of them, rounded once") {
       CAPTURE(count);
       CAPTURE(columns);
       std::vector<Part> parts;
-      std::vector<std::unique_ptr<OnDevice>> copies;
+      std::vector<std::unique_ptr<DevicePart>> copies;
       std::vector<Partial> here, there;
       for (std::size_t i = 0; i < count; ++i) {
         parts.push_back(part_at(i, dtype, columns));
-        copies.push_back(std::make_unique<OnDevice>(parts.back()));
+        copies.push_back(std::make_unique<DevicePart>(parts.back()));
         there.push_back(copies.back()->partial());
       }
       for (const Part& part : parts) here.push_back(part.partial());
       Part expected(DType::f32, columns), out(dtype, columns);
       merge(here, expected.partial());
-      OnDevice result(out);
+      DevicePart result(out);
       merge(there, result.partial());
       test_device().synchronize();
       result.o.download(out.o);

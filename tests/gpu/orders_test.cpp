@@ -2,8 +2,6 @@
 // sampled rows; and two probes on all rows: COUNT, and values that name their key.
 #include <doctest/doctest.h>
 
-#include <deque>
-
 #include "gpu/device_case.h"
 #include "library/order_cases.h"
 #include "library/order_programs.h"
@@ -63,23 +61,6 @@ void check_identity(const OrderCase& order, std::size_t layout) {
   CHECK(wrong == 0);
   CHECK(t.o.guards_intact());
 }
-
-// Each tensor has a copy on the device, which comes back when the call has ended.
-class OnDevice {
- public:
-  View operator()(TestTensor& tensor) {
-    copies_.emplace_back(tensor, &tensor);
-    return copies_.back().first.view();
-  }
-  void finish() {
-    test_device().synchronize();
-    for (auto& [copy, tensor] : copies_) copy.download(*tensor);
-    copies_.clear();
-  }
-
- private:
-  std::deque<std::pair<DeviceTensor, TestTensor*>> copies_;
-};
 
 }  // namespace
 

@@ -1,32 +1,10 @@
 // The programs of support/program_cases.h on the GPU.
 #include "support/program_cases.h"
 
-#include <deque>
-
 #include "gpu/device_case.h"
 
 using namespace tessera;
 using namespace tessera::test;
-
-namespace {
-
-// On the GPU: each tensor has a copy there, which comes back when the call has ended.
-class OnDevice {
- public:
-  View operator()(TestTensor& tensor) {
-    copies_.emplace_back(tensor, &tensor);
-    return copies_.back().first.view();
-  }
-  void finish() {
-    test_device().synchronize();
-    for (auto& [copy, tensor] : copies_) copy.download(*tensor);
-  }
-
- private:
-  std::deque<std::pair<DeviceTensor, TestTensor*>> copies_;
-};
-
-}  // namespace
 
 TEST_CASE("a row reduction, at lengths that no tile divides") {
   for (std::int64_t rows : {1, 15, 16, 100}) programs::check_row_norm(OnDevice(), rows);

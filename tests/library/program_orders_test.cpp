@@ -9,15 +9,6 @@
 using namespace tessera;
 using namespace tessera::test;
 
-namespace {
-
-struct OnHost {
-  View operator()(TestTensor& tensor) const { return tensor.view(); }
-  void finish() const {}
-};
-
-}  // namespace
-
 TEST_CASE("tiles in registers, in every pair of orders") {
   OnHost on;
   programs::check_weigh(on);

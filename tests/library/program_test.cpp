@@ -12,16 +12,6 @@
 using namespace tessera;
 using namespace tessera::test;
 
-namespace {
-
-// On the interpreter: tensors are used where they are.
-struct OnHost {
-  View operator()(TestTensor& tensor) const { return tensor.view(); }
-  void finish() const {}
-};
-
-}  // namespace
-
 TEST_CASE("a row reduction, at lengths that no tile divides") {
   for (std::int64_t rows : {1, 15, 16, 100}) programs::check_row_norm(OnHost(), rows);
 }

@@ -1,4 +1,4 @@
-// The text of a refusal, for tests that pin it whole.
+// The text of a refusal, for tests that pin it.
 #pragma once
 
 #include <string>
@@ -20,6 +20,18 @@ std::string refusal_in(const char* file, const Work& work) {
     return text.substr(text.find("error: "));
   }
   return "not refused";
+}
+
+// What an InternalError of `work` says before the kernel that it prints; "none" without one.
+template <class Work>
+std::string complaint(const Work& work) {
+  try {
+    work();
+  } catch (const InternalError& error) {
+    const std::string text = error.what();
+    return text.substr(0, text.find("\nkernel "));
+  }
+  return "none";
 }
 
 }  // namespace tessera::test

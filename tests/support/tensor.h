@@ -51,6 +51,13 @@ class TestTensor {
   View view_;
 };
 
+// Where the checks that run on any memory (library/acsr/acsr_case.h, support/program_cases.h) have their tensors: on
+// the interpreter, where they are. gpu/device_case.h has the other.
+struct OnHost {
+  View operator()(TestTensor& tensor) const { return tensor.view(); }
+  void finish() const {}
+};
+
 // Next index of a shape in row-major order; false after the last.
 bool next_index(std::vector<std::int64_t>& index, const std::vector<std::int64_t>& shape);
 

@@ -14,6 +14,7 @@
 
 #include "backend/placed_runs.h"
 #include "backend/tiled_kernels.h"
+#include "support/refusal.h"
 #include "support/tensor.h"
 
 using namespace tessera;
@@ -26,17 +27,6 @@ Kernel placed(const Kernel& tiled, bool persistent, int stages = 2) {
 }
 
 bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
-// What is wrong with a run, "" if nothing is.
-std::string complaint(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const InternalError& error) {
-    const std::string text = error.what();
-    return text.substr(0, text.find("\nkernel "));
-  }
-  return "";
-}
 
 struct Size {
   std::int64_t rows, heads;
@@ -246,7 +236,7 @@ TEST_CASE("a role that takes one program while the others go on is noticed") {
   const Kernel kernel = placed(test::tiled_attention(), true);
   for (int role : {0, 1}) {
     const Kernel mutant = changed(kernel, role, once);
-    const std::string text = complaint([&] { Call(400, 7).run(mutant, 1); });
+    const std::string text = test::complaint([&] { Call(400, 7).run(mutant, 1); });
     CAPTURE(text);
     CHECK(has(text, role == 0 ? "consumer 0 waits for phase" : "producer 0 waits for phase"));
     CHECK(has(text, "deadlock"));
@@ -261,7 +251,7 @@ TEST_CASE("a role that forgets its tickets from program to program is noticed") 
     for (std::size_t i = 0; i < yielded.size(); ++i) yielded[i] = region.args[i + 1];
   };
   const Kernel kernel = placed(test::tiled_attention(), true);
-  for (int role : {0, 1}) CHECK(complaint([&] { Call(400, 7).run(changed(kernel, role, forget), 1); }) != "");
+  for (int role : {0, 1}) CHECK(test::complaint([&] { Call(400, 7).run(changed(kernel, role, forget), 1); }) != "none");
 }
 
 TEST_CASE("a wait for the slots of the program before is needed") {
@@ -274,7 +264,7 @@ TEST_CASE("a wait for the slots of the program before is needed") {
       for (Block& region : op.regions) strip(region);
   };
   // One tile of keys a program: nothing else that the producer waits for says that the queries were read.
-  CHECK(complaint([&] { Call(400, 7, 60).run(kernel, 1); }) == "");
+  CHECK(test::complaint([&] { Call(400, 7, 60).run(kernel, 1); }) == "none");
   strip(kernel.entry);
-  CHECK(has(complaint([&] { Call(400, 7, 60).run(kernel, 1); }), "fills slot 0 of %q_ring for ticket 2"));
+  CHECK(has(test::complaint([&] { Call(400, 7, 60).run(kernel, 1); }), "fills slot 0 of %q_ring for ticket 2"));
 }

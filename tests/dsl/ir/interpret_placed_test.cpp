@@ -10,6 +10,7 @@
 #include "dsl/ir/interpret_kernels.h"
 #include "dsl/ir/interpret_support.h"
 #include "dsl/ir/kernel_text.h"
+#include "support/refusal.h"
 
 using namespace tessera;
 using namespace tessera::ir;
@@ -37,20 +38,9 @@ struct Call {
   Tensor q, k, v, o, lse;
 };
 
-template <class Run>
-std::string complaint(Run run) {
-  try {
-    run();
-  } catch (const InternalError& error) {
-    const std::string text = error.what();
-    return text.substr(0, text.find("\nkernel "));
-  }
-  return "none";
-}
-
 std::string violation(Fault fault, std::int64_t keys) {
   Call call(100, keys);
-  return complaint([&] { call.run(placed_attention(fault)); });
+  return tessera::test::complaint([&] { call.run(placed_attention(fault)); });
 }
 
 // A producer that copies a tile of keys, and a consumer that multiplies it with a tile in registers, as text.
@@ -72,7 +62,8 @@ std::string end_of(const std::string& producer, const std::string& consumer) {
   Tensor q(DType::bf16, 1, 1, 64, 64), k(DType::bf16, 1, 1, 128, 64);
   std::vector<float> o(64);
   const View rows = View::contiguous(o.data(), DType::f32, {1, 64});
-  const std::string text = complaint([&] { interpret(kernel, ir::bind(kernel, {q.view(3), k.view(3), rows})); });
+  const std::string text =
+      tessera::test::complaint([&] { interpret(kernel, ir::bind(kernel, {q.view(3), k.view(3), rows})); });
   return text == "none" ? text : text.substr(text.find("): ") + 3);
 }
 

@@ -83,7 +83,7 @@ Cover cover(const mask::RankedPlan& ranked, const mask::Pointwise& whole, const 
       const Oracle oracle(part, r);
       const mask::TokenOrder queries(pass.queries, r.query_length), keys(source.keys, r.key_length);
       mask::Expressions e(part);
-      mask::BoxAnalysis analysis(e, e.body(mask::first_head(r), true), {queries, keys});
+      mask::BoxAnalysis analysis(e, e.body(mask::bound_positions(r, 0, 0), true), {queries, keys});
       mask::TileList list;
       mask::append_rows(analysis, queries, keys, list);
       const TileMap map = listed(list, queries, keys);
@@ -158,7 +158,8 @@ TEST_CASE("counts that are products equal counts of lists") {
         CAPTURE(mask::to_string(k));
         const mask::TokenOrder queries(q, m.queries), keys(k, m.keys);
         mask::Expressions e(m.mask);
-        mask::TileCounter counter(e, e.body(mask::first_head(request(m.queries, m.keys, 1)), true), queries, keys);
+        mask::TileCounter counter(e, e.body(mask::bound_positions(request(m.queries, m.keys, 1), 0, 0), true), queries,
+                                  keys);
         const mask::Tally products = counter.count(q, k, mask::Anchor::grid, 1 << 20), rows = [&] {
           mask::TileList list;
           mask::append_rows(counter.analysis(), queries, keys, list);
@@ -178,7 +179,8 @@ TEST_CASE("counts that are products equal counts of lists") {
 TEST_CASE("candidates come from the constants that divide and reduce positions") {
   const auto systems = [](const mask::Pointwise& m, int side) {
     mask::Expressions e(m);
-    return mask::order_candidates(e, e.body(mask::first_head(request(4096, 4096, 1)), true), side, 4096, 4096);
+    return mask::order_candidates(e, e.body(mask::bound_positions(request(4096, 4096, 1), 0, 0), true), side, 4096,
+                                  4096);
   };
   using Systems = std::vector<std::vector<mask::Int>>;
   CHECK(systems(predicate("p", [](Args& a) { return a.k <= a.q; }), 0).systems == Systems{{1}});

@@ -132,8 +132,10 @@ std::vector<Workload> workloads() { return Workloads().all(); }
 mask::TargetCosts h200_costs(int dim) {
   mask::TargetCosts costs;
   costs.depth = costs.value = dim;
+  costs.processors = 132, costs.launch_seconds = 3e-6, costs.bytes_per_second = 4.3e12;
   if (dim >= 128) {
     costs.rates = {{128, 745e12}, {64, 0.8 * 745e12}};
+    costs.step_start = 141.0 / 1257, costs.mask = 127.0 / 1257, costs.row_start = 1.4;
   } else {
     costs.rates = {{192, 585e12}, {128, 0.95 * 585e12}, {64, 0.75 * 585e12}};
     costs.step_start = 141.0 / 820, costs.mask = 127.0 / 820, costs.row_start = 1.0;

@@ -14,11 +14,6 @@ using namespace tessera::test;
 
 namespace {
 
-struct OnHost {
-  View operator()(TestTensor& tensor) const { return tensor.view(); }
-  void finish() const {}
-};
-
 void check_attention(const Acsr& acsr, const AcsrProblem& problem) { check_acsr(OnHost(), acsr, problem); }
 
 Acsr regular(const Mask& mask, std::int64_t queries, std::int64_t keys) {
@@ -62,10 +57,25 @@ TEST_CASE("what it refuses") {
   CHECK(attend.values_shape(1, 2) == std::vector<std::int64_t>{1, 2, 2, 4, 8});
   TestTensor q(bf16, {1, 2, 8, 8}), short_k(bf16, {1, 2, 7, 8}), scores(f32, {1, 2, 2, 4, 8}),
       other(f32, {1, 2, 2, 4, 7});
-  CHECK(
-      refusal([&] { attend.scores(q.view(), short_k.view(), scores.view()); }) ==
-      "error: k is bf16 of shape [1, 2, 7, 8], expected bf16 of [1, 2, 8, 8]; note: make the shapes and dtypes agree");
+  CHECK(refusal([&] { attend.scores(q.view(), short_k.view(), scores.view()); }) ==
+        "error: k has the shape [1, 2, 7, 8], expected [1, 2, 8, 8]; note: make the shapes agree");
   CHECK(refusal([&] { attend.scores(q.view(), q.view(), other.view()); }) ==
-        "error: scores is f32 of shape [1, 2, 2, 4, 7], expected f32 of [1, 2, 2, 4, 8]; note: make the shapes and "
-        "dtypes agree");
+        "error: scores has the shape [1, 2, 2, 4, 7], expected [1, 2, 2, 4, 8]; note: make the shapes agree");
+}
+
+TEST_CASE("views of other ranks and dtypes are refused before their shapes are read") {
+  const auto refusal = [](const auto& work) { return refusal_in(__FILE__, work); };
+  AcsrAttention attend(regular(window(3, 0), 8, 8), {.head_dim = 8, .height = 4});
+  TestTensor q(bf16, {1, 2, 8, 8}), flat(bf16, {8}), scores(f32, {1, 2, 2, 4, 8}), lse(f32, {1, 2, 8});
+  CHECK(refusal([&] { attend.scores(flat.view(), q.view(), scores.view()); }) ==
+        "error: q has 1 dims and 1 strides, expected 4 of each; note: give q the shape [batch, heads, length, dim]");
+  CHECK(refusal([&] { attend.scores(q.view(), View(), scores.view()); }) ==
+        "error: k is not set; note: give k a View of bf16 and the shape [batch, heads, length, dim]");
+  CHECK(refusal([&] { attend.softmax(lse.view(), scores.view(), lse.view()); }) ==
+        "error: scores has 3 dims and 3 strides, expected 5 of each; note: give scores the shape [batch, heads, bands, "
+        "rows, keys]");
+  CHECK(refusal([&] { attend.softmax(scores.view(), scores.view(), lse.view()); }) ==
+        "error: probabilities has dtype f32, expected bf16; note: give probabilities as bf16");
+  CHECK(refusal([&] { attend.product(scores.view(), q.view(), q.view()); }) ==
+        "error: probabilities has dtype f32, expected bf16; note: give probabilities as bf16");
 }
