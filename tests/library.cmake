@@ -4,7 +4,8 @@ list(FILTER library_tests EXCLUDE REGEX "cli_.*test|attention_.*_test")
 file(GLOB attention_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/library/attention_*_test.cpp)
 
 add_library(attention_case STATIC ${CMAKE_CURRENT_SOURCE_DIR}/library/attention_case.cpp)
-target_link_libraries(attention_case PUBLIC tessera_test_support tessera_library PRIVATE tessera_options)
+target_link_libraries(attention_case PUBLIC tessera_test_support tessera_library PRIVATE tessera_options tessera_test_options)
+tessera_precompile(attention_case tessera_test_support)
 
 tessera_test(library unit SOURCES ${library_tests} DEPENDS attention_case nlohmann_json::nlohmann_json)
 foreach(number 1 2)

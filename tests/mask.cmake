@@ -3,7 +3,7 @@ set(tests ${CMAKE_CURRENT_SOURCE_DIR})
 add_library(tessera_test_predicates STATIC ${tests}/dsl/mask/catalogue.cpp ${tests}/dsl/mask/geometry_catalogue.cpp
             ${tests}/dsl/mask/maps.cpp ${tests}/dsl/mask/order_maps.cpp ${tests}/dsl/mask/span_maps.cpp ${tests}/dsl/mask/workloads.cpp)
 target_include_directories(tessera_test_predicates PUBLIC ${tests})
-target_link_libraries(tessera_test_predicates PUBLIC tessera_mask PRIVATE tessera_options)
+target_link_libraries(tessera_test_predicates PUBLIC tessera_mask PRIVATE tessera_options tessera_test_options)
 
 file(GLOB mask_tests CONFIGURE_DEPENDS ${tests}/dsl/mask/*_test.cpp)
 list(FILTER mask_tests EXCLUDE REGEX "/orders[a-z_]*_test.cpp$")
