@@ -140,10 +140,10 @@ TEST_CASE("views that are not contiguous have a contiguous row beside them, and 
 
 TEST_CASE("peers are told shapes and mask") {
   const auto d = description(only(suite("standard"), {"sink_window1k"}).front());
-  CHECK(
-      d.dump() ==
-      R"({"workload":"sink_window1k_n32k_d128","batch":1,"heads":16,"kv_heads":16,"tokens":32768,"head_dim":128,)"
-      R"("value_dim":128,"density":0.0326819121837616,"order":"heads_first","mask":{"kind":"sinks","count":64,"left":1024}})");
+  CHECK(d.dump() ==
+        R"({"workload":"sink_window1k_n32k_d128","batch":1,"heads":16,"kv_heads":16,"tokens":32768,"head_dim":128,)"
+        R"("value_dim":128,"density":0.0326819121837616,"order":"heads_first",)"
+        R"("mask":{"kind":"sinks","count":64,"left":1024}})");
 }
 
 TEST_CASE("the standard suite is planned, and visits no fewer tiles than its live pairs need") {
