@@ -11,7 +11,7 @@ endif()
 # Machines that refuse, each in a process of its own: refusals_test(SUITE DRIVER ASSEMBLER).
 set(device_errors ${CMAKE_CURRENT_SOURCE_DIR}/errors/device)
 add_executable(device_errors ${device_errors}/refusals_test.cpp)
-target_link_libraries(device_errors PRIVATE tessera_test_support tessera_options tessera_library)
+target_link_libraries(device_errors PRIVATE tessera_test_support tessera_library tessera_options tessera_test_options)
 add_dependencies(device_errors tessera_fake_driver)
 function(refusals_test suite driver assembler)
   add_test(NAME errors_${suite} COMMAND device_errors --no-skip --test-suite=${suite})

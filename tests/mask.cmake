@@ -4,7 +4,7 @@ add_library(tessera_test_predicates STATIC ${tests}/dsl/mask/catalogue.cpp ${tes
             ${tests}/dsl/mask/maps.cpp ${tests}/dsl/mask/order_maps.cpp
             ${tests}/dsl/mask/order_plans.cpp ${tests}/dsl/mask/span_maps.cpp ${tests}/dsl/mask/workloads.cpp)
 target_include_directories(tessera_test_predicates PUBLIC ${tests})
-target_link_libraries(tessera_test_predicates PUBLIC tessera_mask PRIVATE tessera_options)
+target_link_libraries(tessera_test_predicates PUBLIC tessera_mask PRIVATE tessera_options tessera_test_options)
 
 file(GLOB mask_tests CONFIGURE_DEPENDS ${tests}/dsl/mask/*_test.cpp)
 list(FILTER mask_tests EXCLUDE REGEX "/orders[a-z_]*_test.cpp$")

@@ -7,9 +7,7 @@ add_dependencies(bench_device tessera_fake_driver)
 set_property(TEST bench_device APPEND PROPERTY ENVIRONMENT TESSERA_CUDA_DRIVER=$<TARGET_FILE:tessera_fake_driver>
              TESSERA_PTXAS=none)
 
-add_test(NAME gpu_bench COMMAND tessera_cli bench --only causal_n4k_d64 --repeat 5)
-set_tests_properties(gpu_bench PROPERTIES LABELS gpu SKIP_REGULAR_EXPRESSION "there is no GPU to measure on"
-                     PASS_REGULAR_EXPRESSION "causal_n4k_d64 +0.5001 +[0-9.]+ +[0-9.]+ +[0-9.]+")
+tessera_test(gpu_bench gpu SOURCES gpu/bench_test.cpp DEPENDS tessera_gpu_support tessera_commands nlohmann_json::nlohmann_json)
 
 # The scripts around it, and the peers' masks, in plain Python.
 find_package(Python3 COMPONENTS Interpreter)

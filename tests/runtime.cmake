@@ -26,9 +26,3 @@ if(TESSERA_CUDA_INCLUDE)
 else()
   message(STATUS "runtime_driver_types_test is left out: there is no cuda.h to compare with")
 endif()
-
-# On a GPU; skipped with a reason where there is none.
-tessera_test(runtime_gpu_test gpu
-             SOURCES support/gpu/main.cpp runtime/gpu/graph_test.cpp runtime/gpu/launch_test.cpp
-                     runtime/gpu/memory_test.cpp runtime/gpu/tensor_map_test.cpp
-             DEPENDS tessera_runtime)

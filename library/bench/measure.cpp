@@ -26,7 +26,7 @@ TileWork tiles_of(const nlohmann::ordered_json& explained) {
 Measured measure(const runtime::Device& device, const Workload& workload, int launches) {
   using Clock = std::chrono::steady_clock;
   const LaunchTimer timer(device);
-  const Tensors tensors(device, workload.options(), workload.shapes(), timer.stream());
+  const Tensors tensors(device, workload.options(), workload.shapes(), timer.stream(), workload.order);
   const Clock::time_point start = Clock::now();
   Attention attend(workload.options());
   attend(tensors.call());

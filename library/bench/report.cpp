@@ -80,6 +80,7 @@ std::string list_text(const std::vector<Workload>& workloads) {
   for (const Workload& w : workloads) {
     text += fmt::format("{:<28}{} x {} over {} x {}, d{}", w.name, w.batch, w.heads, w.kv_heads, w.tokens, w.head_dim);
     text += w.value_dim == w.head_dim ? "" : fmt::format(" x {}", w.value_dim);
+    text += w.order == MemoryOrder::heads_first ? "" : fmt::format(", {}", name_of(w.order));
     text += fmt::format(", density {:.4f}\n", w.density());
   }
   return text;

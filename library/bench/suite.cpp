@@ -75,6 +75,21 @@ std::vector<Workload> in_space() {
   };
 }
 
+// Views beside the contiguous tensors of dense_and_causal: a kernel reads and writes them where they are.
+std::vector<Workload> strided_views() {
+  std::vector<Workload> views;
+  for (const auto& [suffix, order] :
+       {std::pair{"_bnhd", MemoryOrder::tokens_first}, {"_padded", MemoryOrder::padded_rows}}) {
+    for (Workload view : dense_and_causal()) {
+      if (view.name != "dense_n4k_d128" && view.name != "causal_n4k_d128") continue;
+      view.name += suffix;
+      view.order = order;
+      views.push_back(std::move(view));
+    }
+  }
+  return views;
+}
+
 std::vector<Workload> joined(std::vector<Workload> a, std::vector<Workload> b) {
   a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
   return a;
@@ -99,7 +114,7 @@ std::vector<Workload> suite(const std::string& name) {
     });
     return standard;
   }
-  if (name == "all") return joined(std::move(standard), in_space());
+  if (name == "all") return joined(joined(std::move(standard), strided_views()), in_space());
   throw UserError({}, fmt::format("there is no suite '{}'", name),
                   fmt::format("there are: {}", fmt::join(suite_names(), ", ")));
 }

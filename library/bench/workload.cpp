@@ -57,7 +57,9 @@ const Workload* dense_of(const Workload& workload, const std::vector<Workload>& 
   const Workload* longest = nullptr;
   for (const Workload& other : among) {
     const bool same = other.head_dim == workload.head_dim && other.value_dim == workload.value_dim;
-    if (other.dense() && same && (!longest || other.tokens > longest->tokens)) longest = &other;
+    if (other.dense() && other.order == MemoryOrder::heads_first && same &&
+        (!longest || other.tokens > longest->tokens))
+      longest = &other;
   }
   return longest;
 }
@@ -67,7 +69,8 @@ nlohmann::ordered_json description(const Workload& workload) {
   mask.update(workload.mask.parameters);
   return {{"workload", workload.name},       {"batch", workload.batch},       {"heads", workload.heads},
           {"kv_heads", workload.kv_heads},   {"tokens", workload.tokens},     {"head_dim", workload.head_dim},
-          {"value_dim", workload.value_dim}, {"density", workload.density()}, {"mask", std::move(mask)}};
+          {"value_dim", workload.value_dim}, {"density", workload.density()}, {"order", name_of(workload.order)},
+          {"mask", std::move(mask)}};
 }
 
 }  // namespace tessera::bench

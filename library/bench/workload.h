@@ -7,6 +7,7 @@
 
 #include <tessera/library/attention_options.h>
 #include <tessera/library/bench/mask_case.h>
+#include <tessera/library/bench/tensors.h>
 
 namespace tessera::bench {
 
@@ -16,6 +17,7 @@ struct Workload {
   std::int64_t batch, heads, kv_heads, tokens;
   int head_dim, value_dim;
   MaskCase mask;
+  MemoryOrder order = MemoryOrder::heads_first;
 
   double density() const;      // live pairs of all pairs
   double flops() const;        // of both products, over live pairs
@@ -26,7 +28,8 @@ struct Workload {
   AttentionShapes shapes() const;
 };
 
-// "quick": one of each kind of figure, in seconds; "standard"; "all": with neighbourhoods in space, which take long.
+// "quick": one of each kind of figure, in seconds; "standard"; "all": with strided views, and neighbourhoods in space,
+// which take long.
 const std::vector<std::string>& suite_names();
 std::vector<Workload> suite(const std::string& name);
 

@@ -111,6 +111,27 @@ TEST_CASE("the same inputs give the same bits, 100 times, whoever takes which pr
   }
 }
 
+TEST_CASE("the same inputs give the same bits, 100 times, under each kind of mask and at each width") {
+  for (const std::size_t pattern : {0u, 1u, 3u, 8u}) {  // full, causal, a window, documents
+    for (const int depth : {64, 128, 256}) {
+      Case c{.batch = 2, .heads = 40, .kv_heads = 20, .queries = 260, .keys = 260, .depth = depth};
+      c.query_tile = c.key_tile = 0;
+      pattern_cases()[pattern].apply(c);
+      REQUIRE(least_programs(c) > test_device().info().multiprocessors);  // blocks take several, in any order
+      CAPTURE(pattern_cases()[pattern].name);
+      CAPTURE(depth);
+      Attention attend(options_of(c));
+      Tensors first(c);
+      run_on_device(attend, first, c);
+      const Launches again(c, 100);
+      const runtime::Stream stream(test_device());
+      again.enqueue_all(attend, stream);
+      stream.synchronize();
+      CHECK(again.wrong(first) == 0);
+    }
+  }
+}
+
 TEST_CASE("padded and reordered views give the same bits as contiguous ones (B54, B55, B56)") {
   Case c = causal_case();
   Tensors plain(c);

@@ -107,12 +107,16 @@ void check_head(const Case& c, const Tensors& t, std::int64_t batch, std::int64_
 }  // namespace
 
 void check_sampled(const Case& c, const std::string& name, int rows, const backend::Schedule& schedule) {
-  CAPTURE(name);
   CAPTURE(to_string(schedule));
-  Tensors t(c);
   AttentionOptions options = options_of(c);
   options.schedule = schedule;
   Attention attend(options);
+  check_sampled(attend, c, name, rows);
+}
+
+void check_sampled(Attention& attend, const Case& c, const std::string& name, int rows) {
+  CAPTURE(name);
+  Tensors t(c);
   run_on_device(attend, t, c);
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t h = 0; h < c.heads; ++h) check_head(c, t, b, h, rows);

@@ -62,5 +62,6 @@ void run_on_device(Attention& attend, Tensors& t, const Case& c);
 // About `rows` query rows of each head (the edges of 64- and 128-row tiles among them) against fp64, within twice the
 // error of the storage type; every row written; guards intact.
 void check_sampled(const Case& c, const std::string& name, int rows = 64, const backend::Schedule& schedule = {});
+void check_sampled(Attention& attend, const Case& c, const std::string& name, int rows);
 
 }  // namespace tessera::test

@@ -29,6 +29,16 @@ def table(values):
     return torch.tensor(values, device="cuda", dtype=torch.int32)
 
 
+def in_order(order, batch, heads, tokens, dim):
+    """Normal numbers as a view of (batch, heads, tokens, dim), laid out as tensors.h of library/bench says."""
+    normal = lambda *shape: torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
+    if order == "tokens_first":
+        return normal(batch, tokens, heads, dim).transpose(1, 2)
+    if order == "padded_rows":
+        return normal(batch, heads, tokens, dim + 8)[..., :dim]
+    return normal(batch, heads, tokens, dim)
+
+
 def _flex(q, k, v, block_mask, grouped):
     return flex_attention(q, k, v, block_mask=block_mask, enable_gqa=grouped)
 
@@ -63,8 +73,7 @@ class Peers:
     def figures(self, w):
         """Name and function of every figure, in order; a function returns milliseconds."""
         torch.manual_seed(0)
-        normal = lambda heads, dim: torch.randn(w["batch"], w[heads], w["tokens"], w[dim], device="cuda",
-                                                dtype=torch.bfloat16)
+        normal = lambda heads, dim: in_order(w["order"], w["batch"], w[heads], w["tokens"], w[dim])
         q, k, v = (normal(*of) for of in (("heads", "head_dim"), ("kv_heads", "head_dim"), ("kv_heads", "value_dim")))
         grouped, kind = w["heads"] != w["kv_heads"], w["mask"]["kind"]
 
