@@ -95,7 +95,8 @@ AttentionCosts attention_costs(int head_dim, int value_dim, const Target&) {
   // Cycles of a step: all, those before the first key, those of a comparison an element. Fitted to steps of 128 and 192
   // keys at 128 columns; at 64 the latter two are assumed to be the same.
   constexpr double kWideStep = 1257, kNarrowStep = 820, kStepStart = 141, kMask = 127;
-  AttentionCosts costs{.processors = 132, .launch_seconds = 3e-6, .bytes_per_second = 4.3e12};
+  AttentionCosts costs;
+  costs.processors = 132, costs.launch_seconds = 3e-6, costs.bytes_per_second = 4.3e12;
   const bool narrow = std::max(head_dim, value_dim) <= 64;
   const double step = narrow ? kNarrowStep : kWideStep;
   costs.step_start = kStepStart / step, costs.mask = kMask / step;
