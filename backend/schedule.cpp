@@ -25,6 +25,16 @@ int widest_result(const ir::Kernel& tiled, ir::Axis row) {
   return columns;
 }
 
+void refuse_too_many_threads(const Schedule& s) {
+  constexpr int kMostThreads = 2048;  // of a multiprocessor
+  const int threads = kGroupThreads * (1 + s.warpgroups);
+  if (s.blocks * threads > kMostThreads)
+    throw UserError({},
+                    "a schedule of " + std::to_string(s.blocks) + " blocks of " + std::to_string(threads) +
+                        " threads, and a multiprocessor runs " + std::to_string(kMostThreads),
+                    "use at most " + std::to_string(kMostThreads / threads) + " blocks, or 0 for the default");
+}
+
 void refuse_too_many_registers(const ir::Kernel& tiled, const LayoutRule& rule, int groups, const Target& target) {
   const int needed = accumulator_registers(tiled, rule.row().axis) + kOtherRegisters;
   const int available = register_budget(target, groups).computing;
@@ -62,7 +72,7 @@ std::string to_string(const Schedule& s) {
     return !value ? std::string(", ") + name + " if it pays" : *value ? std::string(", ") + name : std::string();
   };
   return "warpgroups " + std::to_string(s.warpgroups) + ", stages " + std::to_string(s.stages) +
-         (s.blocks > 1 ? ", blocks " + std::to_string(s.blocks) : "") + (s.persistent ? ", persistent" : "") +
+         (s.blocks > 0 ? ", blocks " + std::to_string(s.blocks) : "") + (s.persistent ? ", persistent" : "") +
          (s.overlap ? ", overlap" : "") + choice("turns", s.turns) + choice("skip ones", s.skip_ones);
 }
 
@@ -77,7 +87,7 @@ Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target)
     throw UserError({}, "a schedule of " + std::to_string(wanted.blocks) + " blocks a multiprocessor",
                     "use 1 to " + std::to_string(kMostBlocks) + ", or 0 for the default");
   if (!rule.has_products()) {
-    wanted.blocks = 1;
+    wanted.blocks = 0;
     wanted.warpgroups = 1;
     wanted.persistent = wanted.overlap = false;
     wanted.turns = wanted.skip_ones = false;
@@ -93,7 +103,8 @@ Schedule resolve(Schedule wanted, const ir::Kernel& tiled, const Target& target)
   if (groups > kMostGroups)
     throw UserError({}, "a tile of " + std::to_string(rule.row().extent) + " rows along " + rule.row().axis.name(),
                     "the registers of a multiprocessor are enough for 192: choose 64, 128 or 192");
-  refuse_too_many_registers(tiled, rule, groups, target);
+  refuse_too_many_threads(wanted);
+  refuse_too_many_registers(tiled, rule, groups, share_of(target, std::max(wanted.blocks, 1)));
   // Three warpgroups of narrow products wait for their exponentials, and need to be kept apart; of wide ones, only
   // while programs are alike, for otherwise they come apart by themselves. Two take turns without being told.
   const bool narrow = widest_result(tiled, rule.row().axis) <= kNarrow;

@@ -114,8 +114,9 @@ std::shared_ptr<const Planned> Attention::Impl::find_or_make_plan(const std::sha
   }
   try {
     const AttentionShapes& shapes = input->shapes;
-    // Whoever names a tile, or has tuned one, gets runs of consecutive tokens in that tile.
-    const bool open = tuned(shapes).choice.tile == backend::TileShape{};
+    // Whoever names a tile or its warpgroups, or has tuned one, gets runs of consecutive tokens in that tile.
+    const TuneChoice choice = tuned(shapes).choice;
+    const bool open = choice.tile == backend::TileShape{} && choice.schedule.warpgroups == 0;
     auto plan = make_planned(*traced(shapes.lse, shapes.key_lengths), *input, open ? &costs_ : nullptr);
     std::lock_guard lock(mutex_);
     std::find_if(plans_.begin(), plans_.end(), is_ours)->plan = plan;
@@ -286,9 +287,12 @@ Explanation Attention::Impl::explanation() {
   e.key_length = shapes.key_length;
   PlanInput input = *at.input;
   input.scalars = at.scalars;
-  e.plan = plan.list || !mask::is_plain(plan.plan)
-               ? plan.plan
-               : mask::replan(plan.plan, options_.mask.predicate(), request_of(input));
+  e.plan = plan.plan;
+  if (!plan.list) {
+    const mask::Pointwise& predicate = options_.mask.predicate();
+    e.plan = mask::is_plain(plan.plan) ? mask::replan(plan.plan, predicate, request_of(input))
+                                       : mask::choose_plan(predicate, request_of(input), costs_);
+  }
   e.schedule = kernel->schedule;
   if (auto usage = kernel->built->usage(at.device)) {
     e.registers = usage->registers;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -220,7 +221,9 @@ std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanIn
     PlanInput defaults = input;
     defaults.scalars.clear();
     planned->mask = *program.mask;
-    planned->room = mask::scalar_room(*program.mask, request_of(defaults));
+    // Spans in token orders are of masks without scalars.
+    planned->room = mask::is_plain(plan) ? mask::scalar_room(*program.mask, request_of(defaults))
+                                         : std::numeric_limits<double>::infinity();
   }
   if (planned->list && program.bounded && input.key_lengths.empty()) make_all_partial(plan);
   const ir::Kernel& traced = program.traced.kernel;

@@ -115,6 +115,8 @@ mask::TargetCosts kernel_costs(int head_dim, int value_dim, const backend::Targe
   const backend::TileShape most = backend::tile_candidates(head_dim, value_dim, target).at(0).tile;
   std::erase_if(costs.rates, [&](const mask::TargetCosts::Rate& rate) { return rate.query_rows > most.query; });
   costs.key_rows = most.key;
+  constexpr std::int64_t kBarriers = 1024;  // and what else is no tile
+  costs.shared_bytes = target.shared_bytes - kBarriers;
   return costs;
 }
 

@@ -21,14 +21,17 @@ namespace {
 class OrderedSend {
  public:
   OrderedSend(Emitter& e, const Op& op)
-      : e_(e), op_(op), view_(e[op.operands[0]]), part_(rows_of_warp(*e[op.operands.at(1)].cut).value()) {
-    const Bound tile = e[op.operands.at(1)];
-    Value* row = e.b.CreateAdd(tile.regs.back(), e.b.CreateMul(e.scope.warp, e.i32(kWarpRows)));
+      : e_(e),
+        op_(op),
+        view_(e[op.operands[0]]),
+        tile_(e[op.operands.at(1)]),
+        part_(rows_of_warp(*tile_.cut).value()),
+        first_row_(e.b.CreateAdd(tile_.regs.back(), e.b.CreateMul(e.scope.warp, e.i32(kWarpRows)))) {
     rows_.cut = &part_;
     for (std::size_t i = 0; i < part_.order.digits.size(); ++i) {
-      Value* place = e.b.CreateUDiv(row, e.i32(tile.cut->order.rows_between(i)));
-      if (i > 0) place = e.b.CreateURem(place, e.i32(tile.cut->order.digits[i].tile));
-      rows_.regs.push_back(e.b.CreateAdd(tile.regs[i], place));
+      Value* place = e.b.CreateUDiv(first_row_, e.i32(tile_.cut->order.rows_between(i)));
+      if (i > 0) place = e.b.CreateURem(place, e.i32(tile_.cut->order.digits[i].tile));
+      rows_.regs.push_back(e.b.CreateAdd(tile_.regs[i], place));
     }
     rows_.regs.push_back(e.i32(0));
   }
@@ -68,7 +71,8 @@ class OrderedSend {
                               program_offset(e_, op_.index));
     for (int group = 0; group < kWarpRows; group += 32 / kLanesOfRow) {
       Value* row = b.CreateAdd(first, e_.i32(group));
-      OrderedRows places(e_, rows_, nullptr, row);
+      // Of the whole tile: what its digits pass, a part's may have no need to ask about.
+      OrderedRows places(e_, tile_, nullptr, b.CreateAdd(first_row_, row));
       Value* token = b.CreateSExt(places.token(0).base, b.getInt64Ty());
       Value* to = b.CreateGEP(b.getInt16Ty(), base, b.CreateMul(token, e_.stride(op_.index, row_dim)));
       Value* exists = places.exists(0, e_.length(part_.axis));
@@ -93,8 +97,10 @@ class OrderedSend {
   Emitter& e_;
   const Op& op_;
   const Bound view_;
+  const Bound tile_;
   const ir::AxisOrder part_;
-  Bound rows_;
+  Value* first_row_;
+  Bound rows_;  // the warp's, as a tile of `part_`
 };
 
 }  // namespace

@@ -75,6 +75,9 @@ class StageStores {
     if (param.axes != std::vector{row.axis, column.axis}) return false;
     const AxisOrder* cut = order_of(kernel_, definitions_, store.operands[1]);
     if (cut && !rows_of_warp(*cut)) return false;
+    // Rows that are no box are stored 8 columns at a time.
+    const Dim* whole = out_.whole_extent(column.axis);
+    if (cut && whole && whole->extent % 8 != 0) return false;
     return column.extent % kChunkColumns == 0 || out_.whole_extent(column.axis) != nullptr;
   }
 

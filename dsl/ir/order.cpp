@@ -52,9 +52,10 @@ int Order::rows_between(std::size_t i) const {
 }
 
 bool Order::is_number(std::size_t from, std::size_t to) const {
+  if (from > to || to >= digits.size()) return false;
   for (std::size_t i = from; i < to; ++i)
     if (digits[i].weight % digits[to].weight != 0) return false;
-  return from <= to && to < digits.size();
+  return true;
 }
 
 std::int64_t Order::offset(std::size_t from, std::size_t to, int row) const {

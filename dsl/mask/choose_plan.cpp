@@ -1,6 +1,7 @@
 #include <tessera/dsl/mask/choose_plan.h>
 
 #include <algorithm>
+#include <set>
 
 #include <tessera/dsl/mask/lists.h>
 #include <tessera/dsl/mask/order_spans.h>
@@ -9,16 +10,37 @@ namespace tessera::mask {
 
 namespace {
 
-constexpr double kWorthASearch = 10e-6;  // seconds that a plan takes: below it, launching is most of it
-constexpr double kClearly = 0.93;        // of the time of the plain plan
-constexpr int kRowsOfAProduct = 64;
+constexpr double kWorthASearch = 10e-6;        // seconds that a plan takes: below it, launching is most of it
+constexpr double kClearly = 0.93;              // of the time of the plain plan
+constexpr int kQueryUnit = 64, kKeyUnit = 16;  // rows of a product, and what it contracts, are multiples of these
+
+// With fewest digits, but not as a run of tokens that products cannot have.
+Order plainest(const Order& order, int unit) {
+  const Order simple = simplified(order);
+  return simple.is_identity() && simple.tile() % unit != 0 ? order : simple;
+}
+
+// Two stages of K and V for each size of key tiles, and of Q, fit in shared memory.
+bool fits(const Plan& plan, const TargetCosts& costs) {
+  constexpr std::int64_t kStages = 2, kBytes = 2;
+  if (costs.shared_bytes == 0) return true;
+  const std::int64_t columns = (std::max(costs.depth, 64) + 63) / 64 * 64 + (std::max(costs.value, 64) + 63) / 64 * 64;
+  for (const Pass& pass : plan.passes) {
+    std::set<std::int64_t> sizes;
+    for (const Source& source : pass.sources) sizes.insert(step_keys(source.keys.tile()));
+    std::int64_t bytes = kStages * kBytes * ceil_div(pass.queries.tile(), kQueryUnit) * kQueryUnit * columns / 2;
+    for (std::int64_t rows : sizes) bytes += kStages * kBytes * rows * columns;
+    if (bytes > costs.shared_bytes) return false;
+  }
+  return true;
+}
 
 // The plan that was ranked, with schedules.
 Plan scheduled(const RankedPlan& ranked, const Pointwise& predicate, const PlanRequest& request) {
   Plan plan = ranked.plan;
   for (Pass& pass : plan.passes) {
-    pass.queries = simplified(pass.queries);
-    for (Source& source : pass.sources) source.keys = simplified(source.keys);
+    pass.queries = plainest(pass.queries, kQueryUnit);
+    for (Source& source : pass.sources) source.keys = plainest(source.keys, kKeyUnit);
   }
   if (is_plain(plan)) {
     PlanRequest resized = request;
@@ -63,7 +85,7 @@ bool is_plain(const Plan& plan) {
 double seconds_of(const Plan& plan, const PlanRequest& request, const TargetCosts& costs) {
   double seconds = 0;
   for (const Pass& pass : plan.passes) {
-    const int rows = static_cast<int>(ceil_div(pass.queries.tile(), kRowsOfAProduct)) * kRowsOfAProduct;
+    const int rows = static_cast<int>(ceil_div(pass.queries.tile(), kQueryUnit)) * kQueryUnit;
     const Int query_tiles = TokenOrder(pass.queries, request.query_length).tiles() * request.heads * request.batch;
     double sum = static_cast<double>(query_tiles) * costs.row(rows);
     for (const Source& source : pass.sources) {
@@ -81,7 +103,10 @@ Plan choose_plan(const Pointwise& predicate, const PlanRequest& request, const T
   if (dense_seconds(request, costs) < kWorthASearch || !suggests_orders(predicate, request))
     return make_plan(predicate, request);
   const std::vector<RankedPlan> ranked = rank_plans(predicate, request, costs, {.chained = false, .anchored = false});
-  const RankedPlan& best = ranked.front();
+  const auto first =
+      std::find_if(ranked.begin(), ranked.end(), [&](const RankedPlan& p) { return fits(p.plan, costs); });
+  if (first == ranked.end()) return make_plan(predicate, request);
+  const RankedPlan& best = *first;
   const auto known = std::find_if(ranked.begin(), ranked.end(), [&](const RankedPlan& p) {
     return is_plain(p.plan) && p.plan.passes[0].queries.tile() == costs.rates.at(0).query_rows &&
            p.plan.passes[0].sources[0].keys.tile() == costs.key_rows;

@@ -17,7 +17,8 @@ struct TargetCosts {
   };
   std::vector<Rate> rates;  // by rows, most first: query tiles are of these sizes
   int depth = 128, value = 128;
-  int key_rows = 128;  // of a key tile, at most
+  int key_rows = 128;             // of a key tile, at most
+  std::int64_t shared_bytes = 0;  // of a block's memory; 0: any plan fits
   int processors = 1;
   double step_start = 0;  // of a step over 128 keys: the part that does not grow with the keys
   double mask = 0;        // of such a step: what evaluating a predicate in it adds

@@ -84,6 +84,8 @@ bool make_order_spans(Pass& pass, const Pointwise& predicate, const PlanRequest&
   if (pass.sources.size() != 1) return false;
   for (const ir::Param& param : predicate.function.params)
     if (param.kind == ir::ParamKind::scalar) return false;  // what a call gives may break a closed form
+  for (const Capture& capture : predicate.captures)
+    if (!capture.table) return false;  // nor is a table of the call there to be counted by
   if (request.query_length > kOpenLength || request.key_length > kOpenLength) return false;
   Source& source = pass.sources[0];
   std::string reason;

@@ -133,6 +133,14 @@ TEST_CASE("what no GPU would run, asked before any call") {
         "error: dot of f32[Row:128, Inner:64] operands; note: matrix products take f16 or bf16: cast it");
   CHECK(check(product.trace<bf16>(), {{"Row", 64}, {"Column", 64}, {"Inner", 64}}, {}, {.stages = 99}) ==
         "error: a schedule of 99 stages; note: use 1 to 8");
+  CHECK(check(product.trace<bf16>(), {{"Row", 64}, {"Column", 64}, {"Inner", 64}}, {}, {.blocks = 9}) ==
+        "error: a schedule of 9 blocks a multiprocessor; note: use 1 to 8, or 0 for the default");
+  CHECK(
+      check(product.trace<bf16>(), {{"Row", 128}, {"Column", 64}, {"Inner", 64}}, {}, {.blocks = 8}) ==
+      "error: a schedule of 8 blocks of 384 threads, and a multiprocessor runs 2048; note: use at most 5 blocks, or 0 "
+      "for the default");
+  CHECK(check(product.trace<bf16>(), {{"Row", 64}, {"Column", 64}, {"Inner", 64}}, {}, {.blocks = 8})
+            .find("error: kernel 'product' needs about 64 registers a thread") == 0);
   CHECK(check(norm(), {{"Row", 16}}, {{"Column", 24}}) == "runs");
   CHECK(check(norm(), {{"Row", 1024}}, {{"Column", 128}}) == "runs");
   CHECK(check(norm(), {{"Row", 4096}}, {{"Column", 128}}) ==

@@ -211,6 +211,16 @@ const std::vector<OrderCase>& order_cases() {
          tokens(c, 960, 960), video(c, 192, 16, 1, 4, 5);
          by_lists(c, {{{192, 2}, {16, 4}, {1, 16}}}, {{{192, 1}, {16, 6}, {1, 16}}});
        }},
+      {"three dimensions, the middle digit beyond its edge",
+       [](Case& c) {
+         tokens(c, 2560, 2560), video(c, 160, 32, 1, 2, 5);
+         by_lists(c, {{{160, 2}, {32, 2}, {1, 16}}}, {{{160, 1}, {32, 2}, {1, 16}}});
+       }},
+      {"three dimensions, the middle digit beyond its edge, and an incomplete frame",
+       [](Case& c) {
+         tokens(c, 1277, 1277), video(c, 160, 32, 1, 2, 5);
+         by_lists(c, {{{160, 1}, {32, 8}, {1, 16}}}, {{{160, 1}, {32, 2}, {1, 16}}});
+       }},
       {"three dimensions, boxes beyond the edges, spans",
        [](Case& c) {
          tokens(c, 600, 600), video(c, 120, 10, 1, 5, 3);

@@ -2,6 +2,9 @@
 #include <tessera/library/tune_choice.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -66,4 +69,22 @@ TEST_CASE("a choice of another form does not read") {
     CAPTURE(bad.dump());
     CHECK(!parse_choice(bad));
   }
+}
+
+// Kernels are kept under this text.
+TEST_CASE("schedules that differ in anything differ in their text") {
+  const backend::Schedule all[] = {{},
+                                   {.warpgroups = 2},
+                                   {.stages = 3},
+                                   {.blocks = 1},
+                                   {.blocks = 2},
+                                   {.persistent = false},
+                                   {.overlap = false},
+                                   {.turns = false},
+                                   {.turns = true},
+                                   {.skip_ones = false},
+                                   {.skip_ones = true}};
+  std::set<std::string> texts;
+  for (const backend::Schedule& schedule : all) texts.insert(to_string(schedule));
+  CHECK(texts.size() == std::size(all));
 }

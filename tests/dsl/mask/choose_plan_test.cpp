@@ -61,6 +61,34 @@ TEST_CASE("what a launch does not gain by is not searched for") {
         "Q[1:128] K[1:128] spans");
 }
 
+TEST_CASE("tiles are what products take, whatever the grid's columns") {
+  for (int columns = 2; columns < 40; ++columns) {
+    const auto near = predicate("near", [=](Args& a) {
+      return (abs(a.q / columns - a.k / columns) <= 9) & (abs(a.q % columns - a.k % columns) <= 2);
+    });
+    CAPTURE(columns);
+    for (const mask::Pass& pass : mask::choose_plan(near, request(16384, 16), h200_costs(128)).passes) {
+      CAPTURE(to_string(pass.queries));
+      CHECK((!pass.queries.is_identity() || pass.queries.tile() % 64 == 0));
+      for (const mask::Source& source : pass.sources)
+        CHECK((!source.keys.is_identity() || source.keys.tile() % 16 == 0));
+    }
+  }
+}
+
+TEST_CASE("plans whose tiles do not fit in shared memory are passed over") {
+  const mask::Pointwise grid = neighbourhood_grid({{128, 33}, {128, 33}});
+  mask::TargetCosts costs = h200_costs(128);
+  const auto chosen_with = [&](std::int64_t bytes) {
+    costs.shared_bytes = bytes;
+    return orders(mask::choose_plan(grid, request(16384, 16), costs)).substr(0, 17);
+  };
+  // Two stages of 128 rows of Q, K and V at 128 columns of 16 bits.
+  CHECK(chosen_with(2 * 3 * 128 * 256) == "Q[128:8, 1:16] K[");
+  CHECK(chosen_with(2 * 3 * 128 * 256 - 1) != "Q[128:8, 1:16] K[");
+  CHECK(chosen_with(1) == "Q[1:128] K[1:128]");
+}
+
 TEST_CASE("an order that fits the first head alone is not taken") {
   const auto mixture = predicate("mixture", [](Args& a) {
     return ((a.head == 0) & ((a.q - a.k) % 4 == 0) & (abs(a.q - a.k) <= 2048)) | ((a.head > 0) & (abs(a.q - a.k) < 64));
