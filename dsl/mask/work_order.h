@@ -17,8 +17,8 @@ namespace tessera::mask {
 ir::WorkOrder work_order(const Counts& counts);
 
 // Lists bring their own order along the query tiles: rows from number `first` on, those of one class, are sorted by
-// their work in all lists of a pass if they differ in it. Programs are taken in the order of the rows, in sections while
-// those fit the L2 cache: rows of a list may lead anywhere.
+// their work in all lists of a pass if they differ in it. Programs are taken in the order of the rows, in sections
+// while those fit the L2 cache: rows of a list may lead anywhere.
 void longest_first(std::span<TileList* const> lists, std::size_t first);
 ir::WorkOrder work_order_of_list(std::int64_t key_length);
 

@@ -16,15 +16,15 @@
 // are inlined in both. A reduction or contraction over an axis whose tile may reach past the axis's end gets the
 // identity there, unless the value is known to be neutral already (ir: -inf under max, 0 under sum).
 // Bounded keys: loads in partial tiles carry the bound; full tiles lie within it and load as if there were none.
-// Token orders (ir/order.h): a tile is a handle, made of the first value of each digit, which loads, stores and positions
-// take in place of a start. A query tile's are digits of the program's index; key tiles of a box, or of several, are
-// walked by one loop, whose index they are digits of; a list's entries are numbers of tiles. What a mask asks of
-// positions is asked of their digits where it can be. Places that are no token are masked in partial tiles; those that
-// pad a tile up to the rows that products take, in full ones too. Sources of a pass follow each other, each with its
-// own order, tile and share of the predicate, and carry one state.
-// An `over` without a mask is one loop, or whole tiles apart from the last where that one needs a guard.
-// Parameters: the kernel's own, then those of functions[0], functions[1], ... (renamed where a name is taken: doc_2),
-// then the list's. Runs after simplify(traced); simplify runs again after it.
+// Token orders (ir/order.h): a tile is a handle, made of the first value of each digit, which loads, stores and
+// positions take in place of a start. A query tile's are digits of the program's index; key tiles of a box, or of
+// several, are walked by one loop, whose index they are digits of; a list's entries are numbers of tiles. What a mask
+// asks of positions is asked of their digits where it can be. Places that are no token are masked in partial tiles;
+// those that pad a tile up to the rows that products take, in full ones too. Sources of a pass follow each other, each
+// with its own order, tile and share of the predicate, and carry one state. An `over` without a mask is one loop, or
+// whole tiles apart from the last where that one needs a guard. Parameters: the kernel's own, then those of
+// functions[0], functions[1], ... (renamed where a name is taken: doc_2), then the list's. Runs after simplify(traced);
+// simplify runs again after it.
 #pragma once
 
 #include <tessera/dsl/ir/ir.h>
