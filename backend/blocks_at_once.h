@@ -10,8 +10,8 @@
 
 namespace tessera::backend {
 
-// A schedule that names a number has it; else there are as many as fit without spilling or giving up stages. The rings
-// of `kernel` have their stages; `to_copy`: registers of a thread that issues copies.
+// A schedule that names a number has it. Else there are as many as fit: by the memory of the rings of `kernel`, which
+// have their stages, and by an estimate of registers, of which a thread that issues copies has `to_copy`.
 int blocks_at_once(const ir::Kernel& kernel, const LayoutRule& rule, int to_copy, const Schedule& schedule,
                    const Target& target);
 

@@ -28,9 +28,11 @@ struct AttentionOptions {
   int head_dim = 0;                  // of q and k: a multiple of 8 up to 256
   int value_dim = 0;                 // of v and o; 0: head_dim
   std::optional<double> scale = {};  // of the scores; none: 1 / sqrt(head_dim)
-  int query_tile = 0, key_tile = 0;  // 0: those of a stored tuning, else chosen by cost
-  backend::Schedule schedule = {};   // of a stored tuning where tiles are left open too; what is left open is chosen
-  std::string target = {};           // "sm_90a"; empty: the device's
+  // Of consecutive tokens. 0: those of a stored tuning, else chosen by cost; both 0, and no warpgroups in the schedule:
+  // so is the order of the tokens that tiles are cut in (mask/choose_plan.h).
+  int query_tile = 0, key_tile = 0;
+  backend::Schedule schedule = {};  // of a stored tuning where tiles are left open too; what is left open is chosen
+  std::string target = {};          // "sm_90a"; empty: the device's
   std::shared_ptr<const library::PlanMaker> plan_maker = {};  // in place of the planner (library/plan_maker.h)
 };
 

@@ -1,6 +1,5 @@
 // Makes plans in place of the planner: how tests, and measurements of plans that it would not choose, put a plan into
-// an Attention or a Program. It is asked once for each set of shapes, scalars and key lengths, and what it makes serves
-// these alone.
+// an Attention or a Program. What it makes for a set of shapes, scalars and key lengths serves these alone.
 #pragma once
 
 #include <functional>
