@@ -13,10 +13,6 @@ namespace {
 
 constexpr unsigned kVaries = Expressions::on(at_head) | Expressions::on(at_batch);
 
-Int key_bound(const PlanRequest& r, std::int64_t batch) {
-  return r.key_lengths.empty() ? r.key_length : r.key_lengths[static_cast<std::size_t>(batch)];
-}
-
 const Pointwise& share_of(const Source& source, const Pointwise& predicate) {
   return source.part ? *source.part : predicate;
 }

@@ -52,8 +52,7 @@ class Counting {
     std::array<Int, kPositionCount> positions{};
     positions[at_head] = head, positions[at_batch] = batch;
     positions[at_query_length] = request_.query_length, positions[at_key_length] = request_.key_length;
-    positions[at_key_bound] =
-        request_.key_lengths.empty() ? request_.key_length : request_.key_lengths[static_cast<std::size_t>(batch)];
+    positions[at_key_bound] = key_bound(request_, batch);
     const Digits at = queries_.coordinates(tile);
     for (int i = 0; i < queries_.digits(); ++i) {
       positions[static_cast<std::size_t>(first_of(i))] = queries_.first(i, at[static_cast<std::size_t>(i)]);

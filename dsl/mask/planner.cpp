@@ -56,10 +56,6 @@ void check_tables(const Pointwise& predicate, const PlanRequest& r) {
   }
 }
 
-Int key_bound(const PlanRequest& r, std::int64_t batch) {
-  return r.key_lengths.empty() ? r.key_length : r.key_lengths[static_cast<std::size_t>(batch)];
-}
-
 PositionRanges ranges_of(const PlanRequest& r) {
   PositionRanges ranges{};
   const auto up_to = [](Int n) { return Range{0, static_cast<double>(std::max<Int>(n, 1) - 1)}; };
@@ -122,6 +118,10 @@ PlanRequest typical(const PlanRequest& request) {
 }
 
 }  // namespace
+
+std::int64_t key_bound(const PlanRequest& r, std::int64_t batch) {
+  return r.key_lengths.empty() ? r.key_length : r.key_lengths[static_cast<std::size_t>(batch)];
+}
 
 PositionValues bound_positions(const PlanRequest& r, std::int64_t batch, std::int64_t head) {
   PositionValues v{};

@@ -22,6 +22,8 @@ struct PlanRequest {
 
 // What a predicate is bound to for a head of a batch entry: all but the positions of query and key.
 PositionValues bound_positions(const PlanRequest& request, std::int64_t batch, std::int64_t head);
+// Where the keys of a batch entry end.
+std::int64_t key_bound(const PlanRequest& request, std::int64_t batch);
 
 // UserErrors: lengths or key lengths out of range, a table shorter than the axis it is indexed by, with both numbers.
 void check_request(const Pointwise& predicate, const PlanRequest& request);
