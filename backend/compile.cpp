@@ -9,6 +9,7 @@
 #include <tessera/backend/passes/pipeline_loads.h>
 #include <tessera/backend/passes/place_barriers.h>
 #include <tessera/backend/passes/place_memory.h>
+#include <tessera/backend/passes/skip_idle_rows.h>
 #include <tessera/backend/passes/split_roles.h>
 #include <tessera/backend/passes/split_sums.h>
 #include <tessera/backend/passes/stage_stores.h>
@@ -52,7 +53,8 @@ class Pipeline {
 // loads must stand where a producer can reach them before memory is placed, and the loop over programs around all that
 // the tickets of rings run through; rings are deepened before a producer may run ahead; products move once a consumer's
 // program stands alone; barriers go where the products have ended up, and turns around them; and all that needs shared
-// memory must be there before it can be counted. What then is left of it, stores may use.
+// memory must be there before it can be counted. What then is left of it, stores may use. The program of
+// a warpgroup without rows is what waits and arrives in the finished one.
 void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
   const LayoutRule rule(p.kernel_);
   p.run("assign_layouts", [&](const ir::Kernel& k) { return assign_layouts(k, rule); });
@@ -68,7 +70,8 @@ void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
   if (schedule.turns.value()) p.run("take_turns", [&](const ir::Kernel& k) { return take_turns(k); });
   p.run("fit_memory", [&](const ir::Kernel& k) { return fit_memory(k, share); });
   p.run("stage_stores", [&](const ir::Kernel& k) { return stage_stores(k, share); });
-  ir::check(p.kernel_, "stage_stores");
+  p.run("skip_idle_rows", [&](const ir::Kernel& k) { return skip_idle_rows(k, rule); });
+  ir::check(p.kernel_, "skip_idle_rows");
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ class Slice {
       body.args.push_back(op.regions[0].args[own + i]);
       yields.push_back(op.regions[0].ops.back().operands[i]);
     }
-    body.ops.back().operands = yields;
+    if (!op.results.empty()) body.ops.back().operands = yields;  // a role's region has no yield
     out.regions = {std::move(body)};
     return out;
   }
