@@ -1,7 +1,7 @@
 // Spares warpgroups the work on rows that are not there: of the last tile of a length that is no multiple of it.
 //
 //   before  programs (%use = 0) {           after  programs (%use = 0) {
-//             wait %k_full, %use                     %live = lt (add %first, %group_rows), (length Query)
+//             wait %k_full, %use                     %live = lt (add %first, %mine), (length Query)
 //             %s = mma Depth ...                     %1 = when (logical_not %live) (%use) { wait; arrive; ... }
 //             arrive %k_empty, %use                  %2 = when %live (%1) { wait; %s = mma; arrive; ...; store }
 //             ...; store o, ...                      yield %2
@@ -12,9 +12,10 @@
 // tensor cores and the exponentials are the others' then. 4096 tokens are 21 tiles of 192 rows and one of 64: a
 // twentieth of such a head's work was spent on nothing.
 //
-// For roles of three warpgroups, whose tiles are seldom whole and whose registers suffice. Two of 240 registers a
-// thread have none for a second way through a program: head_dim 256 would spill. Where tiles are cut in a token order,
-// absent rows are not the last ones. Runs last, when a program has all its barriers.
+// Rows begin where the program's stores do, which need not be where its number says: lists are taken longest first. For
+// roles of three warpgroups, whose tiles are seldom whole and whose registers suffice: two of 240 registers a thread
+// have none for a second way through a program, and head_dim 256 would spill. Tiles of a token order are left alone:
+// their absent rows are not the last ones. Runs last, when a program has all its barriers.
 #pragma once
 
 #include <tessera/backend/layouts.h>

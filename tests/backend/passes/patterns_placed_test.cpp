@@ -67,7 +67,7 @@ TEST_CASE("every pattern computes the same placed as tiled") {
         const auto [queries, keys] = lengths[turn % lengths.size()];
         const Sizes sizes{dim, tile, queries, keys};
         const DType dtype = turn++ % 2 ? DType::f16 : DType::bf16;
-        CAPTURE(pattern.name);
+        CAPTURE(std::string(pattern.name));
         CAPTURE(sizes.dim);
         CAPTURE(sizes.tile.query);
         CAPTURE(sizes.tile.key);
@@ -104,7 +104,7 @@ TEST_CASE("every schedule computes the same placed as tiled") {
       }
       const PatternCase& pattern = patterns[turn++ % patterns.size()];
       CAPTURE(to_string(schedule));
-      CAPTURE(pattern.name);
+      CAPTURE(std::string(pattern.name));
       CAPTURE(size.tile.query);
       CHECK(difference(pattern, size, turn % 2 ? DType::f16 : DType::bf16, schedule) <= 1e-2);
     }
