@@ -12,6 +12,7 @@
 #include <tessera/backend/emit/math.h>
 #include <tessera/backend/emit/ops.h>
 #include <tessera/backend/emit/placement.h>
+#include <tessera/backend/emit/position_bits.h>
 
 namespace tessera::backend {
 
@@ -25,6 +26,7 @@ namespace {
 
 constexpr int kSmall = 1 << 24;  // constants up to it cannot make a position overflow
 constexpr int kTile = 1 << 12;   // extents of tiles
+constexpr int kBitsPay = 2;      // comparisons: one alone takes as long by itself as by bits
 
 // One operand as the result's registers see it.
 struct Operand {
@@ -102,10 +104,16 @@ bool compares_positions(const std::vector<Operand>& in) {
 Bound compare_positions(Emitter& e, OpCode code, const std::vector<Operand>& in, int n) {
   Bases bases(e, true);
   Bound result;
+  std::vector<Affine> differences;
   for (int r = 0; r < n; ++r) {
     const Affine x = affine(in[0], r), y = affine(in[1], r);
-    result.regs.push_back(compare_math(e, code, DType::i32, bases(x.base, y.base), e.i32(y.offset - x.offset)));
+    differences.push_back({bases(x.base, y.base), x.offset - y.offset});
+    result.regs.push_back(
+        compare_math(e, code, DType::i32, differences.back().base, e.i32(-differences.back().offset)));
   }
+  const Operand& rows = in[0].bound->regs.size() < in[1].bound->regs.size() ? in[0] : in[1];
+  result.bits = compare_bits(e, code, differences, [&](int r) { return rows.reg(r); });
+  result.comparisons = 1;
   return result;
 }
 
@@ -164,6 +172,17 @@ Bound scale(Emitter& e, const Type& type, const std::vector<Operand>& in) {
   return result;
 }
 
+// Of logical operations on tiles: also the words that make up the result.
+std::vector<Bit> logic_bits(Emitter& e, OpCode code, const Type& type, const std::vector<Operand>& in) {
+  if (type.is_scalar()) return {};
+  const auto bits = [](const Operand& o) { return BitOperand{o.bound->bits, o.bound->regs, o.map}; };
+  const int n = registers_of(type);
+  if (code == OpCode::logical_not) return combine_bits(e, code, n, bits(in[0]), nullptr);
+  if (code != OpCode::logical_and && code != OpCode::logical_or) return {};
+  const BitOperand other = bits(in[1]);
+  return combine_bits(e, code, n, bits(in[0]), &other);
+}
+
 Bound binary(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
   const int n = registers_of(type);
   if ((op.code == OpCode::add || op.code == OpCode::sub) && adds_positions(in, type))
@@ -182,8 +201,11 @@ Bound compare(Emitter& e, const Op& op, const Type& type, const std::vector<Oper
 
 Bound ternary(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
   if (op.code == OpCode::select) {
+    const Bound& condition = *in[0].bound;
+    const bool by_bits = !condition.bits.empty() && condition.comparisons >= kBitsPay;
     return make_raw(e, type, [&](int r) {
-      return e.b.CreateSelect(at(e, in[0], r), raw_element(e, *in[1].bound, *in[1].type, in[1].reg(r)),
+      Value* chosen = by_bits ? test_bit(e, condition.bits[static_cast<std::size_t>(in[0].reg(r))]) : at(e, in[0], r);
+      return e.b.CreateSelect(chosen, raw_element(e, *in[1].bound, *in[1].type, in[1].reg(r)),
                               raw_element(e, *in[2].bound, *in[2].type, in[2].reg(r)));
     });
   }
@@ -247,6 +269,10 @@ void emit_elementwise(Emitter& e, const Op& op) {
     case OpKind::compare: result = compare(e, op, type, in); break;
     case OpKind::ternary: result = ternary(e, op, type, in); break;
     default: throw InternalError("not elementwise: " + std::string(ir::info(op.code).name));
+  }
+  if (type.dtype == DType::i1 && result.bits.empty()) {
+    result.bits = logic_bits(e, op.code, type, in);
+    for (const Operand& o : in) result.comparisons += o.bound->comparisons;
   }
   if (type.dtype == DType::i32 && keeps_position(op.code, type, in)) result.position = true;
   e.bind(op.results[0], std::move(result));

@@ -166,6 +166,9 @@ void emit_broadcast(Emitter& e, const Op& op) {
   result.position = source.position;
   if (!source.affine.empty())
     for (int r : map) result.affine.push_back(source.affine[r]);
+  if (!source.bits.empty())
+    for (int r : map) result.bits.push_back(source.bits[r]);
+  result.comparisons = source.comparisons;
   e.bind(op.results[0], std::move(result));
 }
 

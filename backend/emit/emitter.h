@@ -31,10 +31,18 @@ struct Affine {
   int offset = 0;
 };
 
+// An element of a predicate, as a bit of a word.
+struct Bit {
+  llvm::Value* word = nullptr;
+  int at = 0;
+};
+
 // A value of the placed kernel in LLVM's terms.
 struct Bound {
   Values regs{};                       // tiles and scalars
   std::vector<Affine> affine{};        // i32: regs[r] == affine[r].base + affine[r].offset; may be empty
+  std::vector<Bit> bits{};             // i1 tiles: regs[r] == bit `at` of the word (position_bits.h); may be empty
+  int comparisons = 0;                 // that bits stand for
   bool position = false;               // i32: a token position or a small sum of such: differences do not overflow
   const ir::AxisOrder* cut = nullptr;  // handle of a tile: its order; regs are the operands of tile_at
   const Ring* ring = nullptr;          // shared, barrier, view

@@ -18,10 +18,12 @@ llvm::CallInst* call_asm(llvm::IRBuilderBase& b, Type* result, const std::string
   auto* type = llvm::FunctionType::get(result, types, false);
   llvm::CallInst* call = b.CreateCall(llvm::InlineAsm::get(type, text, constraints, effects), arguments);
   call->addFnAttr(llvm::Attribute::NoUnwind);
-  if (effects)
+  if (effects) {
     call->addFnAttr(llvm::Attribute::Convergent);
-  else
+  } else {  // and may be left out
     call->setDoesNotAccessMemory();
+    call->addFnAttr(llvm::Attribute::WillReturn);
+  }
   return call;
 }
 
@@ -94,6 +96,10 @@ void barrier_arrive_if(llvm::IRBuilderBase& b, Value* barrier, Value* predicate)
 
 Value* opaque(llvm::IRBuilderBase& b, Value* word) {
   return call_asm(b, b.getInt32Ty(), "mov.b32 $0, $1;", "=r,r", {word}, true);
+}
+
+Value* shift_left(llvm::IRBuilderBase& b, Value* word, Value* places) {
+  return call_asm(b, b.getInt32Ty(), "shl.b32 $0, $1, $2;", "=r,r,r", {word, places}, false);
 }
 
 }  // namespace tessera::backend

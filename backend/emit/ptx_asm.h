@@ -35,4 +35,7 @@ void barrier_arrive_if(llvm::IRBuilderBase& b, llvm::Value* barrier, llvm::Value
 // The value, of which the compiler no longer knows where it came from.
 llvm::Value* opaque(llvm::IRBuilderBase& b, llvm::Value* word);
 
+// word << places, where 32 places and more leave nothing.
+llvm::Value* shift_left(llvm::IRBuilderBase& b, llvm::Value* word, llvm::Value* places);
+
 }  // namespace tessera::backend

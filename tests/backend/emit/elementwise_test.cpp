@@ -50,6 +50,28 @@ TEST_CASE("positions compare by one difference for all registers and one constan
   assembles(e, 128);
 }
 
+TEST_CASE("of an interval's two ends a row's words are made and combined, and one bit is tested an element") {
+  const auto all = [](const backend::Emitted& e, std::initializer_list<const char*> texts) {
+    int n = 0;
+    for (const char* text : texts) n += count(e.artifact.ptx, text);
+    return n;
+  };
+  const auto compares = [&](const backend::Emitted& e) {
+    return all(e, {"setp.gt.s32", "setp.lt.s32", "setp.ge.s32", "setp.le.s32"});
+  };
+  const auto tests = [&](const backend::Emitted& e) { return all(e, {"setp.ne.b32", "setp.eq.b32"}); };
+  const auto shifts = [&](const backend::Emitted& e) { return all(e, {"begin inline asm\n\tshl.b32"}); };
+  const int elements = 64;  // of a thread: 32 keys of two rows
+  for (const char* code : {"ge", "lt", "le", "gt"}) {
+    CAPTURE(std::string(code));
+    const backend::Emitted both = emitted(interval(true, code)), one = emitted(interval(false, code));
+    CHECK(shifts(both) == shifts(one) + 4);                 // a word for each row and each end
+    CHECK(compares(both) <= compares(one) - elements / 2);  // those of keys 8 apart are one for both rows
+    CHECK(tests(both) >= tests(one) + elements - 2);        // of the last bit, the sign
+    assembles(both, 128);
+  }
+}
+
 TEST_CASE("the same kernel gives the same text") {
   CHECK(emitted(fused_elementwise()).artifact.ptx == emitted(fused_elementwise()).artifact.ptx);
 }

@@ -28,6 +28,9 @@ ir::Kernel row_statistics(int warps_on_columns);
 // o = 1 where query >= key and query - key < width, else 0: positions and masks, in the accumulator's layout.
 ir::Kernel band();
 
+// o = 1 where `key code query`, with both ends where besides (or instead, unless `code` is ge) query + 100 > key.
+ir::Kernel interval(bool both_ends, const std::string& code = "ge");
+
 // c[Row, Column] = a b with a producer and two consumers; b is [Inner, Column], or [Column, Inner] if `transposed`.
 ir::Kernel matmul(bool transposed);
 
