@@ -55,15 +55,15 @@ bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-struct Entry {
+struct StoredFile {
   std::string name;
   std::int64_t bytes;
   timespec used;
 };
 
 // The entries of a directory; removes what killed writers left.
-std::vector<Entry> list_entries(const std::string& directory) {
-  std::vector<Entry> entries;
+std::vector<StoredFile> list_entries(const std::string& directory) {
+  std::vector<StoredFile> entries;
   DIR* stream = opendir(directory.c_str());
   if (!stream) return entries;
   const std::time_t now = std::time(nullptr);
@@ -179,14 +179,14 @@ void DiskStore::give_up_writing(int error) {
 }
 
 void DiskStore::evict(const std::string& newest) {
-  std::vector<Entry> entries = list_entries(directory_);
+  std::vector<StoredFile> entries = list_entries(directory_);
   std::int64_t total = 0;
-  for (const Entry& entry : entries) total += entry.bytes;
+  for (const StoredFile& entry : entries) total += entry.bytes;
   if (total <= limit_) return;
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+  std::sort(entries.begin(), entries.end(), [](const StoredFile& a, const StoredFile& b) {
     return std::tie(a.used.tv_sec, a.used.tv_nsec, a.name) < std::tie(b.used.tv_sec, b.used.tv_nsec, b.name);
   });
-  for (const Entry& entry : entries) {
+  for (const StoredFile& entry : entries) {
     if (total <= limit_) return;
     if (entry.name == newest) continue;
     unlink((directory_ + "/" + entry.name).c_str());

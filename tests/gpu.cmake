@@ -1,7 +1,7 @@
 # On a GPU; skipped with a reason where there is none.
 add_library(tessera_gpu_support STATIC support/gpu/main.cpp gpu/device_case.cpp gpu/pairwise.cpp gpu/patterns.cpp)
 target_link_libraries(tessera_gpu_support PUBLIC attention_case tessera_runtime PRIVATE tessera_options tessera_test_options)
-tessera_precompile(tests tessera_gpu_support tessera_test_support)
+tessera_unity(tests tessera_gpu_support)
 
 tessera_test(gpu_forward gpu SOURCES gpu/forward_test.cpp DEPENDS tessera_gpu_support)
 tessera_test(gpu_contracts gpu SOURCES gpu/contracts_test.cpp DEPENDS tessera_gpu_support)

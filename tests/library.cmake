@@ -7,7 +7,7 @@ add_library(attention_case STATIC ${CMAKE_CURRENT_SOURCE_DIR}/library/attention_
             ${CMAKE_CURRENT_SOURCE_DIR}/library/order_cases.cpp)
 target_link_libraries(attention_case PUBLIC tessera_test_support tessera_test_predicates tessera_library
                       PRIVATE tessera_options tessera_test_options)
-tessera_precompile(tests attention_case tessera_test_support)
+tessera_unity(tests attention_case)
 
 tessera_test(library unit SOURCES ${library_tests} DEPENDS attention_case nlohmann_json::nlohmann_json)
 foreach(number 1 2)

@@ -3,6 +3,7 @@ set(tests ${CMAKE_CURRENT_SOURCE_DIR})
 add_library(tessera_test_predicates STATIC ${tests}/dsl/mask/catalogue.cpp ${tests}/dsl/mask/geometry_catalogue.cpp
             ${tests}/dsl/mask/maps.cpp ${tests}/dsl/mask/order_maps.cpp
             ${tests}/dsl/mask/order_plans.cpp ${tests}/dsl/mask/span_maps.cpp ${tests}/dsl/mask/workloads.cpp)
+tessera_unity(tests tessera_test_predicates)
 target_include_directories(tessera_test_predicates PUBLIC ${tests})
 target_link_libraries(tessera_test_predicates PUBLIC tessera_mask PRIVATE tessera_options tessera_test_options)
 

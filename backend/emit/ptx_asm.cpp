@@ -5,15 +5,14 @@
 
 namespace tessera::backend {
 
-using llvm::Type;
 using llvm::Value;
 using Values = std::vector<Value*>;
 
 namespace {
 
-llvm::CallInst* call_asm(llvm::IRBuilderBase& b, Type* result, const std::string& text, const std::string& constraints,
-                         const Values& arguments, bool effects) {
-  std::vector<Type*> types;
+llvm::CallInst* call_asm(llvm::IRBuilderBase& b, llvm::Type* result, const std::string& text,
+                         const std::string& constraints, const Values& arguments, bool effects) {
+  std::vector<llvm::Type*> types;
   for (Value* v : arguments) types.push_back(v->getType());
   auto* type = llvm::FunctionType::get(result, types, false);
   llvm::CallInst* call = b.CreateCall(llvm::InlineAsm::get(type, text, constraints, effects), arguments);
@@ -28,7 +27,7 @@ llvm::CallInst* call_asm(llvm::IRBuilderBase& b, Type* result, const std::string
 }
 
 // The results of a call with several outputs, as scalars.
-Values call_outputs(llvm::IRBuilderBase& b, const std::vector<Type*>& types, const std::string& text,
+Values call_outputs(llvm::IRBuilderBase& b, const std::vector<llvm::Type*>& types, const std::string& text,
                     const std::string& constraints, const Values& arguments) {
   if (types.size() == 1) return {call_asm(b, types[0], text, constraints, arguments, true)};
   Value* all = call_asm(b, llvm::StructType::get(b.getContext(), types), text, constraints, arguments, true);
@@ -63,7 +62,7 @@ Values product_step(llvm::IRBuilderBase& b, const ProductStep& step) {
       "{{ .reg .pred p; setp.ne.b32 p, {}, 0; wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {}, {}, {}, p, 1, 1, "
       "{}; }}",
       step.accumulator.empty() ? 0 : 1, step.n, step.dtype, step.dtype, list(0, outputs), a, b_operand, transposes);
-  return call_outputs(b, std::vector<Type*>(outputs, b.getFloatTy()), text, constraints, arguments);
+  return call_outputs(b, std::vector<llvm::Type*>(outputs, b.getFloatTy()), text, constraints, arguments);
 }
 
 Values wait_products(llvm::IRBuilderBase& b, int pending, const Values& values) {
@@ -72,7 +71,7 @@ Values wait_products(llvm::IRBuilderBase& b, int pending, const Values& values) 
     call_asm(b, b.getVoidTy(), text, "~{memory}", {}, true);
     return {};
   }
-  std::vector<Type*> types;
+  std::vector<llvm::Type*> types;
   std::string constraints;
   for (Value* v : values) {
     types.push_back(v->getType());

@@ -13,10 +13,6 @@ constexpr std::size_t kMaxKeyTerms = 16;  // on the way; what is left after abso
 constexpr unsigned kQuery = Expressions::on(at_q), kKey = Expressions::on(at_k);
 
 Linear term(Id id, Int factor = 1) { return {0, {{id, factor}}}; }
-Linear plus(Linear sum, Int constant) {
-  sum.constant += constant;
-  return sum;
-}
 
 bool same(const KeyBound& a, const KeyBound& b) {
   return a.kind == b.kind && a.weak == b.weak && a.strong == b.strong && a.possible == b.possible &&

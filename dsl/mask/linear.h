@@ -34,6 +34,10 @@ struct Linear {
 };
 Linear add(const Linear& a, const Linear& b, Int factor = 1);  // a + factor * b
 Linear scaled(const Linear& a, Int factor);
+inline Linear plus(Linear a, Int constant) {
+  a.constant += constant;
+  return a;
+}
 
 enum class AtomKind : std::uint8_t { digit, div, mod, min, max, abs, table, choice, opaque };
 

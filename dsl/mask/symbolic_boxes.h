@@ -21,11 +21,6 @@ struct Bounds {
   Linear lo, hi;
 };
 
-inline Linear plus(Linear sum, Int constant) {
-  sum.constant += constant;
-  return sum;
-}
-
 inline Linear only(Id id) { return {0, {{id, 1}}}; }
 
 // Numbers of the propagation, as expressions.

@@ -12,7 +12,7 @@ namespace {
 enum Colour : unsigned char { kPaper, kEmpty, kPartial, kFull, kFrame, kColours };
 constexpr unsigned char kPalette[3 * kColours] = {255, 255, 255, 248, 248, 248, 156, 196,
                                                   228, 27,  79,  114, 187, 187, 187};
-constexpr std::int64_t kSide = 512, kGap = 24, kMargin = 12;
+constexpr std::int64_t kPixels = 512, kBetween = 24, kAround = 12;
 
 void append(std::string& bytes, std::uint32_t number) {
   for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift & 0xff);
@@ -51,7 +51,7 @@ struct Size {
 Size size_of(const TileView& view) {
   const std::int64_t longer = std::max<std::int64_t>({view.queries, view.keys, 1});
   const auto side = [&](std::int64_t tokens, std::int64_t boxes) {
-    const std::int64_t pixels = std::max<std::int64_t>(kSide * tokens / longer, 1);
+    const std::int64_t pixels = std::max<std::int64_t>(kPixels * tokens / longer, 1);
     return std::max(std::max<std::int64_t>(pixels / std::max<std::int64_t>(boxes, 1), 1) * boxes, std::int64_t{1});
   };
   return {side(view.keys, view.columns), side(view.queries, view.rows)};
@@ -72,18 +72,18 @@ void paint(Image& image, const TileView& view, std::int64_t left, std::int64_t t
 }  // namespace
 
 std::string to_png(const std::vector<Panel>& panels) {
-  Image image{2 * kMargin - kGap, 0, {}};
+  Image image{2 * kAround - kBetween, 0, {}};
   for (const Panel& panel : panels) {
     const Size size = size_of(panel.view);
-    image.width += size.width + kGap;
-    image.height = std::max(image.height, size.height + 2 * kMargin);
+    image.width += size.width + kBetween;
+    image.height = std::max(image.height, size.height + 2 * kAround);
   }
   ensure(!panels.empty(), "a picture has at least one panel");
   image.pixels.assign(static_cast<std::size_t>(image.width * image.height), kPaper);
-  std::int64_t left = kMargin;
+  std::int64_t left = kAround;
   for (const Panel& panel : panels) {
-    paint(image, panel.view, left, kMargin);
-    left += size_of(panel.view).width + kGap;
+    paint(image, panel.view, left, kAround);
+    left += size_of(panel.view).width + kBetween;
   }
 
   std::string rows;  // each behind the number of its filter: none

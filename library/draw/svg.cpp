@@ -30,12 +30,12 @@ std::string path_of(const TileView& view, Kind kind, const char* style) {
   return runs.empty() ? "" : fmt::format("<path class=\"{}\" d=\"{}\"/>\n", style, runs);
 }
 
-struct Size {
+struct PanelSize {
   double width, height;
 };
 
 // In tokens the panel has the shape of the mask; the longer side is kSide.
-Size size_of(const TileView& view) {
+PanelSize panel_size(const TileView& view) {
   const double queries = static_cast<double>(std::max<std::int64_t>(view.queries, 1));
   const double keys = static_cast<double>(std::max<std::int64_t>(view.keys, 1));
   const double longer = std::max(queries, keys);
@@ -44,7 +44,7 @@ Size size_of(const TileView& view) {
 
 std::string panel_text(const Panel& panel, double left) {
   const TileView& view = panel.view;
-  const Size size = size_of(view);
+  const PanelSize size = panel_size(view);
   // The last boxes may reach past the end of the tokens: the picture is cut off there.
   const double across = static_cast<double>(view.keys) / view.key_tile,
                down = static_cast<double>(view.queries) / view.query_tile;
@@ -71,7 +71,8 @@ std::string to_svg(const std::vector<Panel>& panels, const std::string& title) {
   for (const Panel& panel : panels) {
     body += panel_text(panel, left);
     left += kSide + kGap;
-    lowest = std::max(lowest, kTop + size_of(panel.view).height + kLine * static_cast<double>(panel.notes.size() + 1));
+    lowest =
+        std::max(lowest, kTop + panel_size(panel.view).height + kLine * static_cast<double>(panel.notes.size() + 1));
   }
   const double width = left - kGap + kMargin;
   constexpr const char* legend =

@@ -13,6 +13,7 @@
 #include "backend/placed_runs.h"
 #include "backend/tiled_kernels.h"
 #include "support/refusal.h"
+#include "support/sanitized.h"
 #include "support/tensor.h"
 
 using namespace tessera;
@@ -188,6 +189,7 @@ Kernel mutant_of(const Kernel& kernel, OpCode code, int which, std::string& patt
 
 TEST_CASE("every op that orders accesses is missed where it is missing") {
   for (const Variant& variant : variants()) {
+    if (kSanitized && &variant != &variants()[3]) continue;  // three warpgroups, overlap, turns
     CAPTURE(to_string(variant.schedule));
     CAPTURE(variant.shape.query_tile);
     const Kernel kernel = backend::place(test::tiled_attention(variant.shape), test::hopper(), variant.schedule);
