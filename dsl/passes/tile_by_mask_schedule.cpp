@@ -68,13 +68,19 @@ Schedule by_spans(const mask::Spans& spans, std::size_t digits, const ScheduleRe
   return s;
 }
 
-Schedule by_list(const ListRow& row, Builder& into) {
+// What no row of the list has is no loop of the kernel: without partial tiles there is no trace of the mask.
+Schedule by_list(const mask::TileList& list, const ListRow& row, Builder& into) {
+  bool partial = false, full = false;
+  for (std::size_t r = 0; r < list.rows.size() / mask::TileList::kFields; ++r) {
+    partial |= list.row(r).partials > 0;
+    full |= list.row(r).fulls > 0;
+  }
   Schedule s;
   s.ids = row.params + 1;
-  s.first_partial = named(into, row.field(0, into), "entry");
-  s.partials = named(into, row.field(1, into), "partials");
-  s.fulls = named(into, row.field(2, into), "fulls");
-  s.first_full = into.add(s.first_partial, s.partials);
+  s.first_partial = s.first_full = named(into, row.field(0, into), "entry");
+  if (partial) s.partials = named(into, row.field(1, into), "partials");
+  if (full || !partial) s.fulls = named(into, row.field(2, into), "fulls");
+  if (partial && full) s.first_full = into.add(s.first_partial, s.partials);
   return s;
 }
 
@@ -158,7 +164,8 @@ Schedule schedule(const mask::Source& source, const ScheduleRequest& request, co
                   Builder& into) {
   if (const auto* spans = std::get_if<mask::Spans>(&source.schedule))
     return by_spans(*spans, source.keys.digits.size(), request, into);
-  return by_list(programs.row(std::get<mask::TileList>(source.schedule), request.list_params, into), into);
+  const auto& list = std::get<mask::TileList>(source.schedule);
+  return by_list(list, programs.row(list, request.list_params, into), into);
 }
 
 // Every tile up to the bound: in one loop whose tiles may pass it, or the whole tiles apart.

@@ -189,7 +189,7 @@ Kernel mutant_of(const Kernel& kernel, OpCode code, int which, std::string& patt
 
 TEST_CASE("every op that orders accesses is missed where it is missing") {
   for (const Variant& variant : variants()) {
-    if (kSanitized && &variant != &variants()[3]) continue;  // three warpgroups, overlap, turns
+    if (test::kSanitized && &variant != &variants()[3]) continue;  // three warpgroups, overlap, turns
     CAPTURE(to_string(variant.schedule));
     CAPTURE(variant.shape.query_tile);
     const Kernel kernel = backend::place(test::tiled_attention(variant.shape), test::hopper(), variant.schedule);

@@ -92,7 +92,7 @@ TEST_CASE("what is computed does not depend on how many rows the last tile lacks
   for (std::int64_t rows : {1, 63, 64, 65, 127, 128, 129, 192, 193, 256, 257, 400})
     for (std::int64_t keys : {0, 64, 320})
       for (bool persistent : {false, true}) {
-        if (kSanitized && (keys != 320 || rows % 64 == 0)) continue;
+        if (test::kSanitized && (keys != 320 || rows % 64 == 0)) continue;
         CAPTURE(rows);
         CAPTURE(keys);
         CAPTURE(persistent);
