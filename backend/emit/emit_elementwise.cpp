@@ -5,6 +5,7 @@
 // sums of a few of them not to overflow an i32.
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -101,28 +102,64 @@ bool compares_positions(const std::vector<Operand>& in) {
          (!in[0].bound->affine.empty() || !in[1].bound->affine.empty());
 }
 
-Bound compare_positions(Emitter& e, OpCode code, const std::vector<Operand>& in, int n) {
+Bound compare_positions(Emitter& e, OpCode code, const Type& type, const std::vector<Operand>& in) {
   Bases bases(e, true);
   Bound result;
   std::vector<Affine> differences;
-  for (int r = 0; r < n; ++r) {
+  for (int r = 0; r < registers_of(type); ++r) {
     const Affine x = affine(in[0], r), y = affine(in[1], r);
     differences.push_back({bases(x.base, y.base), x.offset - y.offset});
     result.regs.push_back(
         compare_math(e, code, DType::i32, differences.back().base, e.i32(-differences.back().offset)));
   }
-  const Operand& rows = in[0].bound->regs.size() < in[1].bound->regs.size() ? in[0] : in[1];
-  result.bits = compare_bits(e, code, differences, [&](int r) { return rows.reg(r); });
+  result.bits = compare_bits(e, code, differences, type);
   result.comparisons = 1;
   return result;
 }
 
-// Scalars that stay positions: what start indices and lengths are made of.
+OpCode mirrored(OpCode relation) {
+  switch (relation) {
+    case OpCode::lt: return OpCode::gt;
+    case OpCode::le: return OpCode::ge;
+    case OpCode::gt: return OpCode::lt;
+    case OpCode::ge: return OpCode::le;
+    default: throw InternalError("no order: " + std::string(ir::info(relation).name));
+  }
+}
+
+// |x| <= c is x <= c and x >= -c, and its contrary their contrary: words, where positions leave no overflow to think
+// of.
+void add_magnitude_bits(Emitter& e, OpCode code, const Type& type, const std::vector<Operand>& in, Bound& result) {
+  const Operand &x = in[0], &most = in[1];
+  if (x.bound->magnitude.empty() || !most.bound->position) return;
+  const bool within = code == OpCode::lt || code == OpCode::le;
+  if (!within && code != OpCode::gt && code != OpCode::ge) return;
+  Bases above(e, true), below(e, false);
+  std::vector<Affine> from_above, from_below;
+  for (int r = 0; r < registers_of(type); ++r) {
+    const Affine a = x.bound->magnitude[static_cast<std::size_t>(x.reg(r))], c = affine(most, r);
+    from_above.push_back({above(a.base, c.base), a.offset - c.offset});
+    from_below.push_back({below(a.base, c.base), a.offset + c.offset});
+  }
+  const std::vector<Bit> high = compare_bits(e, code, from_above, type),
+                         low = compare_bits(e, mirrored(code), from_below, type);
+  if (high.empty() || low.empty()) return;
+  const Values none;
+  std::vector<int> same(high.size());
+  std::iota(same.begin(), same.end(), 0);
+  const BitOperand a{high, none, &same}, b{low, none, &same};
+  result.bits = combine_bits(e, within ? OpCode::logical_and : OpCode::logical_or, registers_of(type), a, &b);
+  result.comparisons = 2;
+}
+
+// What stays a position: what start indices, lengths and the bounds of windows are made of.
 bool keeps_position(OpCode code, const Type& result, const std::vector<Operand>& in) {
   const auto position = [](const Operand& o) { return o.bound->position; };
   switch (code) {
     case OpCode::min:
     case OpCode::max: return position(in[0]) && position(in[1]);
+    case OpCode::add:
+    case OpCode::sub: return position(in[0]) && constant_below(*in[1].bound, kSmall);
     case OpCode::mul:  // a tile's number times its tokens
       return result.is_scalar() && ((position(in[0]) && constant_below(*in[1].bound, kTile)) ||
                                     (position(in[1]) && constant_below(*in[0].bound, kTile)));
@@ -194,9 +231,11 @@ Bound binary(Emitter& e, const Op& op, const Type& type, const std::vector<Opera
 }
 
 Bound compare(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
-  if (compares_positions(in)) return compare_positions(e, op.code, in, registers_of(type));
-  return make(e, type,
-              [&](int r) { return compare_math(e, op.code, in[0].type->dtype, at(e, in[0], r), at(e, in[1], r)); });
+  if (compares_positions(in)) return compare_positions(e, op.code, type, in);
+  Bound result = make(
+      e, type, [&](int r) { return compare_math(e, op.code, in[0].type->dtype, at(e, in[0], r), at(e, in[1], r)); });
+  add_magnitude_bits(e, op.code, type, in, result);
+  return result;
 }
 
 Bound ternary(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
@@ -219,7 +258,10 @@ Bound ternary(Emitter& e, const Op& op, const Type& type, const std::vector<Oper
 Bound unary(Emitter& e, const Op& op, const Type& type, const std::vector<Operand>& in) {
   if (op.code == OpCode::cast)
     return make(e, type, [&](int r) { return cast_math(e, in[0].type->dtype, type.dtype, at(e, in[0], r)); });
-  return make(e, type, [&](int r) { return unary_math(e, op.code, type.dtype, at(e, in[0], r)); });
+  Bound result = make(e, type, [&](int r) { return unary_math(e, op.code, type.dtype, at(e, in[0], r)); });
+  if (op.code == OpCode::abs && in[0].bound->position)
+    for (int r = 0; r < static_cast<int>(in[0].bound->affine.size()); ++r) result.magnitude.push_back(affine(in[0], r));
+  return result;
 }
 
 Bound iota(Emitter& e, const Type& type) {

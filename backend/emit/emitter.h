@@ -41,6 +41,7 @@ struct Bit {
 struct Bound {
   Values regs{};                       // tiles and scalars
   std::vector<Affine> affine{};        // i32: regs[r] == affine[r].base + affine[r].offset; may be empty
+  std::vector<Affine> magnitude{};     // i32: regs[r] is the absolute value of this; may be empty
   std::vector<Bit> bits{};             // i1 tiles: regs[r] == bit `at` of the word (position_bits.h); may be empty
   int comparisons = 0;                 // that bits stand for
   bool position = false;               // i32: a token position or a small sum of such: differences do not overflow

@@ -1,10 +1,10 @@
 #include <tessera/backend/emit/position_bits.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <optional>
 
+#include <tessera/backend/emit/placement.h>
 #include <tessera/backend/emit/ptx_asm.h>
 
 namespace tessera::backend {
@@ -17,56 +17,84 @@ namespace {
 constexpr int kWord = 32;
 constexpr int kWorthwhile = 16;  // elements of a word: making one takes about eight instructions
 
-// How offsets ascend with the bits of a word: `repeat` times over, `steps` steps of `run` equal ones. Steps are
-// `distance` apart; or pairs of neighbours are, as the columns are that a thread holds of a product.
+// Offsets of a word's bits as a number in mixed radix: the lowest digit of a bit's place counts the elements of a
+// level, `stride` apart, the next one counts such blocks. Columns that a thread holds of a product are {2, 1}, {16, 8};
+// the same in rows of 16 tokens of a grid 128 wide {2, 1}, {2, 8}, {8, 128}, of which the column alone is {2, 1}, {2,
+// 8}, {8, 0}.
+struct Level {
+  int count, stride;
+};
+
+std::optional<std::vector<Level>> levels_of(const std::vector<int>& offsets) {
+  const auto n = offsets.size();
+  std::vector<Level> levels;
+  for (std::size_t block = 1; block < n;) {
+    const int stride = offsets[block] - offsets[0];
+    std::size_t end = block;  // as far as blocks follow each other at this stride
+    while (end < n && offsets[end] == offsets[end - block] + stride) ++end;
+    const std::size_t count = end / block;
+    if (n % (block * count) != 0) return std::nullopt;
+    levels.push_back({static_cast<int>(count), stride});
+    block *= count;
+  }
+  return levels;
+}
+
+// What makes a word of offsets: `run` bits alike, then levels that ascend, all of it `repeat` times over.
 struct Pattern {
-  int first = 0, run = 1, steps = 1, repeat = 1, distance = 1;
-  bool pairs = false;
-  int at(int bit) const {
-    const int step = bit / run % steps;
-    return first + (pairs ? step / 2 * distance + step % 2 : step * distance);
+  int first = 0, run = 1, repeat = 1;
+  std::vector<Level> levels{};
+  int steps() const {
+    int all = 1;
+    for (const Level& level : levels) all *= level.count;
+    return all;
   }
 };
 
 std::optional<Pattern> pattern_of(const std::vector<int>& offsets) {
-  const int n = static_cast<int>(offsets.size());
-  const auto same = [&](int i, int j) {
-    return offsets[static_cast<std::size_t>(i)] == offsets[static_cast<std::size_t>(j)];
-  };
-  Pattern p{.first = offsets[0]};
-  while (p.run < n && same(p.run, 0)) ++p.run;
-  int period = p.run;  // up to where the first offset comes again
-  while (period < n && !same(period, 0)) ++period;
-  if (n % period != 0 || period % p.run != 0) return std::nullopt;
-  p.repeat = n / period;
-  p.steps = period / p.run;
-  const auto step = [&](int i) { return offsets[static_cast<std::size_t>(i * p.run)] - p.first; };
-  p.pairs = p.steps > 2 && step(1) == 1 && step(2) != 2;
-  if (p.steps > 1) p.distance = p.pairs ? step(2) : step(1);
-  if (p.distance < 1 || !std::has_single_bit(static_cast<unsigned>(p.distance))) return std::nullopt;
-  for (int bit = 0; bit < n; ++bit)
-    if (offsets[static_cast<std::size_t>(bit)] != p.at(bit)) return std::nullopt;
+  const std::optional<std::vector<Level>> levels = levels_of(offsets);
+  if (!levels) return std::nullopt;
+  Pattern p{.first = offsets[0], .levels = *levels};
+  if (!p.levels.empty() && p.levels.front().stride == 0) {
+    p.run = p.levels.front().count;
+    p.levels.erase(p.levels.begin());
+  }
+  if (!p.levels.empty() && p.levels.back().stride == 0) {
+    p.repeat = p.levels.back().count;
+    p.levels.pop_back();
+  }
+  int reach = 0;  // of the levels so far: the next has to begin above
+  for (const Level& level : p.levels) {
+    if (level.stride <= reach) return std::nullopt;
+    reach += (level.count - 1) * level.stride;
+  }
   return p;
+}
+
+// How many steps of the levels up to `top` lie below `bound`, which is counted from the first and not negative. The end
+// of the top level is not looked at: there may be fewer.
+Value* steps_below(Emitter& e, const std::vector<Level>& levels, std::size_t top, Value* bound) {
+  auto& b = e.b;
+  Value* stride = e.i32(levels[top].stride);
+  if (top == 0)
+    return levels[0].stride == 1 ? bound : b.CreateUDiv(b.CreateNUWAdd(bound, e.i32(levels[0].stride - 1)), stride);
+  int inner = 1;
+  for (std::size_t i = 0; i < top; ++i) inner *= levels[i].count;
+  Value* left = steps_below(e, levels, top - 1, b.CreateURem(bound, stride));
+  left = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, e.i32(inner));
+  return b.CreateAdd(b.CreateMul(b.CreateUDiv(bound, stride), e.i32(inner)), left);
 }
 
 // The word of the offsets that are less than `bound`, or with `inverted` of the others.
 Value* word_below(Emitter& e, const Pattern& p, Value* bound, bool inverted) {
   auto& b = e.b;
-  const int shift = std::countr_zero(static_cast<unsigned>(p.distance));
-  Value* before = b.CreateNSWSub(bound, e.i32(p.first));
-  Value* steps = before;
-  if (p.pairs) {
-    Value* left = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateAnd(before, e.i32(p.distance - 1)), e.i32(2));
-    steps = b.CreateAdd(b.CreateShl(b.CreateAShr(before, e.i32(shift)), e.i32(1)), left);
-  } else if (shift) {
-    steps = b.CreateAShr(b.CreateNSWAdd(before, e.i32(p.distance - 1)), e.i32(shift));
-  }
-  steps = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, steps, e.i32(0));
-  if (p.repeat > 1 || p.run > 1) steps = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, steps, e.i32(p.steps));
+  Value* before = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateNSWSub(bound, e.i32(p.first)), e.i32(0));
+  Value* steps = p.levels.empty() ? before : steps_below(e, p.levels, p.levels.size() - 1, before);
+  if (p.repeat > 1 || p.run > 1) steps = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, steps, e.i32(p.steps()));
   Value* others = shift_left(b, e.i32(-1), p.run == 1 ? steps : b.CreateMul(steps, e.i32(p.run)));
   Value* word = inverted ? others : b.CreateNot(others);
   if (p.repeat == 1) return word;
-  const int period = p.run * p.steps;
+  const int period = p.run * p.steps();
   unsigned ones = 0;
   for (int i = 0; i < p.repeat; ++i) ones |= 1U << (i * period);
   if (inverted) word = b.CreateAnd(word, e.i32(static_cast<int>((1ULL << period) - 1)));
@@ -86,6 +114,20 @@ std::optional<Comparison> comparison(OpCode code) {
     case OpCode::gt: return Comparison{false, true};
     default: return std::nullopt;
   }
+}
+
+// The tile's registers in runs along one axis: those of a run differ in no other.
+std::vector<std::vector<int>> rows_along(const ir::Type& type, ir::Axis axis) {
+  std::map<std::vector<int>, std::vector<int>> rows;
+  for (int r = 0; r < registers_of(type); ++r) {
+    std::vector<int> others;
+    for (const ir::Dim& d : type.dims)
+      if (d.axis != axis) others.push_back(type.layout->part_at(d.axis, ir::Part::reg, r));
+    rows[others].push_back(r);
+  }
+  std::vector<std::vector<int>> all;
+  for (auto& [others, row] : rows) all.push_back(std::move(row));
+  return all;
 }
 
 // Bits for the registers of a row, in their order, that go to words of 32.
@@ -116,16 +158,18 @@ bool compare_row(Emitter& e, Comparison is, const std::vector<Affine>& differenc
 
 }  // namespace
 
-std::vector<Bit> compare_bits(Emitter& e, OpCode code, const std::vector<Affine>& differences,
-                              const std::function<int(int)>& row) {
+std::vector<Bit> compare_bits(Emitter& e, OpCode code, const std::vector<Affine>& differences, const ir::Type& type) {
   const std::optional<Comparison> is = comparison(code);
-  if (!is) return {};
-  std::map<int, std::vector<int>> groups;  // registers of each row
-  for (std::size_t r = 0; r < differences.size(); ++r) groups[row(static_cast<int>(r))].push_back(static_cast<int>(r));
-  std::vector<Bit> bits(differences.size());
-  for (const auto& [number, group] : groups)
-    if (group.size() < kWorthwhile || !compare_row(e, *is, differences, group, bits)) return {};
-  return bits;
+  if (!is || type.is_scalar()) return {};
+  for (const ir::Dim& along : type.dims) {
+    const std::vector<std::vector<int>> rows = rows_along(type, along.axis);
+    if (rows[0].size() < kWorthwhile) continue;
+    std::vector<Bit> bits(differences.size());
+    if (std::all_of(rows.begin(), rows.end(),
+                    [&](const std::vector<int>& row) { return compare_row(e, *is, differences, row, bits); }))
+      return bits;
+  }
+  return {};
 }
 
 std::vector<Bit> combine_bits(Emitter& e, OpCode code, int registers, const BitOperand& a, const BitOperand* b) {

@@ -10,17 +10,16 @@
 // and over: their bits are those of one period, repeated.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include <tessera/backend/emit/emitter.h>
 
 namespace tessera::backend {
 
-// Of registers whose compared values differ by base + offset: where `difference code 0` holds. `row` tells which of
-// them are of one row. Empty where words would cost more than comparing, or no pattern is known for a row's offsets.
+// Where `difference code 0` holds, of the registers of a tile of `type`. Empty where words would cost more than
+// comparing, or no pattern is known for the differences along an axis.
 std::vector<Bit> compare_bits(Emitter& e, ir::OpCode code, const std::vector<Affine>& differences,
-                              const std::function<int(int)>& row);
+                              const ir::Type& type);
 
 // One operand of a logical operation on tiles, as the result's registers see it: its bits if it has them, else its own
 // few values.

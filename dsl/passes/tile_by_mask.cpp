@@ -298,7 +298,7 @@ std::vector<Schedule> Tiler::schedules(const Op& op, Value bound, Builder& b) {
 std::vector<Value> Tiler::tiles(const Op& op, const Schedule& s, bool full, std::vector<Value> carried, Value bound,
                                 Builder& b) {
   const std::vector<Run>& runs = full ? s.full : s.partial;
-  if (runs.empty() && (s.ids < 0 || !(full ? s.fulls : s.partials))) return carried;
+  if (runs.empty() && (s.ids < 0 || (!full && !s.partials))) return carried;
   Value lo = b.constant(0), hi;
   WalkedRuns walked;
   if (s.ids >= 0) {

@@ -121,7 +121,7 @@ struct Run {
 };
 struct Schedule {
   std::vector<Run> partial{}, full{};  // runs; or, for a list:
-  int ids = -1;                        // parameter of the tile ids; how many of each: no value where no row has any
+  int ids = -1;  // parameter of the tile ids; how many of each: no value where no row has partial ones
   ir::Value first_partial{}, partials{}, first_full{}, fulls{};
   const mask::Source* source = nullptr;  // whose tiles they are; null: all there are
   int order = -1;                        // of its keys, in the kernel's list

@@ -68,19 +68,18 @@ Schedule by_spans(const mask::Spans& spans, std::size_t digits, const ScheduleRe
   return s;
 }
 
-// What no row of the list has is no loop of the kernel: without partial tiles there is no trace of the mask.
+// A list without partial tiles, as of blocks as large as tiles, has no loop over them, whose predicate would take
+// registers of the other. One without full tiles has both loops: lists that differ by lengths are mostly one kernel.
 Schedule by_list(const mask::TileList& list, const ListRow& row, Builder& into) {
-  bool partial = false, full = false;
-  for (std::size_t r = 0; r < list.rows.size() / mask::TileList::kFields; ++r) {
-    partial |= list.row(r).partials > 0;
-    full |= list.row(r).fulls > 0;
-  }
+  bool partial = false;
+  for (std::size_t r = 0; r < list.rows.size() / mask::TileList::kFields; ++r) partial |= list.row(r).partials > 0;
   Schedule s;
   s.ids = row.params + 1;
   s.first_partial = s.first_full = named(into, row.field(0, into), "entry");
-  if (partial) s.partials = named(into, row.field(1, into), "partials");
-  if (full || !partial) s.fulls = named(into, row.field(2, into), "fulls");
-  if (partial && full) s.first_full = into.add(s.first_partial, s.partials);
+  s.fulls = named(into, row.field(2, into), "fulls");
+  if (!partial) return s;
+  s.partials = named(into, row.field(1, into), "partials");
+  s.first_full = into.add(s.first_partial, s.partials);
   return s;
 }
 

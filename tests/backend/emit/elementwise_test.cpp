@@ -70,6 +70,13 @@ TEST_CASE("of an interval's two ends a row's words are made and combined, and on
     CHECK(tests(both) >= tests(one) + elements - 2);        // of the last bit, the sign
     assembles(both, 128);
   }
+  for (const char* code : {"lt", "le", "gt", "ge"}) {
+    const backend::Emitted e = emitted(near(code));
+    CHECK(shifts(e) == 5);  // of each row both sides of the distance; the first keys are the same for all rows
+    CHECK(all(e, {"abs.s32"}) == 0);
+    CHECK(compares(e) <= compares(emitted(interval(true))));
+    assembles(e, 128);
+  }
 }
 
 TEST_CASE("the same kernel gives the same text") {

@@ -31,6 +31,9 @@ ir::Kernel band();
 // o = 1 where `key code query`, with both ends where besides (or instead, unless `code` is ge) query + 100 > key.
 ir::Kernel interval(bool both_ends, const std::string& code = "ge");
 
+// o = 1 where |query - key| `code` 100 or key < 4.
+ir::Kernel near(const std::string& code);
+
 // c[Row, Column] = a b with a producer and two consumers; b is [Inner, Column], or [Column, Inner] if `transposed`.
 ir::Kernel matmul(bool transposed);
 
