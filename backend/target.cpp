@@ -92,20 +92,17 @@ std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Ta
 }
 
 AttentionCosts attention_costs(int head_dim, int value_dim, const Target&) {
-  // Cycles of a step: all, those before the first key, those of a comparison an element. Fitted to steps of 128 and 192
-  // keys at 128 columns; at 64 the latter two are assumed to be the same.
-  constexpr double kWideStep = 1257, kNarrowStep = 820, kStepStart = 141, kMask = 127;
+  // Fitted to the times of the standard suite, all rows at once (tests/perf/README.md). A step's cycles grow with what
+  // its products contract and make; those before its first key do not.
+  constexpr double kWideStep = 1257.0 / 256, kNarrowStep = 820, kStepStart = 156;
   AttentionCosts costs;
   costs.processors = 132, costs.launch_seconds = 3e-6, costs.bytes_per_second = 4.3e12;
-  const bool narrow = std::max(head_dim, value_dim) <= 64;
-  const double step = narrow ? kNarrowStep : kWideStep;
-  costs.step_start = kStepStart / step, costs.mask = kMask / step;
-  if (narrow) {
-    costs.rates = {{192, 585e12}, {128, 0.95 * 585e12}, {64, 0.75 * 585e12}};
-    costs.row_start = 1.0;
+  if (std::max(head_dim, value_dim) <= 64) {
+    costs.step_start = kStepStart / kNarrowStep, costs.mask = 0.32, costs.row_start = 1.25;
+    costs.rates = {{192, 597e12}, {128, 432e12}, {64, 398e12}};
   } else {
-    costs.rates = {{128, 745e12}, {64, 0.80 * 745e12}};
-    costs.row_start = kStart;
+    costs.step_start = kStepStart / (kWideStep * (head_dim + value_dim)), costs.mask = 0.26, costs.row_start = 1.35;
+    costs.rates = {{192, 830e12, 80}, {128, 769e12}, {64, 620e12}};
   }
   return costs;
 }

@@ -69,15 +69,15 @@ std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Ta
 
 // A step is a query tile's visit to 128 keys.
 struct AttentionCosts {
-  // Operations a second of the whole device in dense attention whose query tiles have so many rows: measured for the
-  // tallest, the share of shorter ones is an estimate.
+  // Operations a second of the whole device in full tiles of so many rows.
   struct Rate {
     int query_rows;
     double operations;
+    int key_rows = 128;  // of a key tile, at most: of more there are no registers
   };
   std::vector<Rate> rates;  // by rows, most first
   double step_start = 0;    // of a step: the part that does not grow with its keys
-  double mask = 0;          // of a step: what one comparison an element adds, the least that a partial tile can cost
+  double mask = 0;          // of a step: what a predicate adds
   double row_start = 0;     // steps that a query tile costs beside those over its keys
   int processors = 0;
   double launch_seconds = 0, bytes_per_second = 0;

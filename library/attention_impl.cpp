@@ -9,9 +9,9 @@
 #include <tessera/dsl/ir/print.h>
 #include <tessera/library/check_call.h>
 #include <tessera/library/choose_tile.h>
+#include <tessera/library/costs.h>
 #include <tessera/library/devices.h>
 #include <tessera/library/environment.h>
-#include <tessera/library/simulate.h>
 #include <tessera/runtime/stream.h>
 
 namespace tessera {
@@ -293,6 +293,7 @@ Explanation Attention::Impl::explanation() {
     e.plan = mask::is_plain(plan.plan) ? mask::replan(plan.plan, predicate, request_of(input))
                                        : mask::choose_plan(predicate, request_of(input), costs_);
   }
+  e.predicted_ms = predicted_ms(e.plan, request_of(input), options_.head_dim, options_.value_dim, *target_);
   e.schedule = kernel->schedule;
   if (auto usage = kernel->built->usage(at.device)) {
     e.registers = usage->registers;

@@ -86,6 +86,7 @@ std::string to_text(const Explanation& e) {
     text += fmt::format("bound      {:.2f} x faster than dense, by tiles\n",
                         static_cast<double>(counts.total) / static_cast<double>(counts.visited));
   }
+  text += fmt::format("predicted  {:.4f} ms a launch on an H200\n", e.predicted_ms);
   text += fmt::format("kernel     {}, {}, {}, {} shared bytes, {} registers, {} spill bytes\n", e.target,
                       to_string(e.schedule), threads_text(e), e.shared_bytes, optional_text(e.registers),
                       optional_text(e.spill_bytes));
@@ -112,6 +113,7 @@ std::string to_json(const Explanation& e) {
   result["tiles"] = counts_json(counts, true);
   result["skipped"] = skipped(counts);
   result["list_reason"] = e.plan.reason.empty() ? json(nullptr) : json(e.plan.reason);
+  result["predicted_ms"] = e.predicted_ms;
   result["schedule"] = to_string(e.schedule);
   result["threads"] = e.threads;
   result["blocks"] = e.blocks;

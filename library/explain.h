@@ -4,7 +4,7 @@
 //  "passes": [{"query_order": "[1:128]", "query_tile": 128, "sources": [{"key_order": "[1:128]", "key_tile": 128,
 //    "schedule": "spans", "tiles": {"visited": 9, "full": 7, "partial": 2}}]}],
 //  "tiles": {"total": 64, "visited": 9, "full": 7, "partial": 2}, "skipped": 0.859,
-//  "registers": 240, "spill_bytes": 0, "shared_bytes": 163912, "threads": 384, "blocks": 1,
+//  "predicted_ms": 0.42, "registers": 240, "spill_bytes": 0, "shared_bytes": 163912, "threads": 384, "blocks": 1,
 //  "compile_ms": {"trace": 0.1, "plan": 0.2, "passes": 1.9, "llvm": 60.1, "assemble": 180.4}, "cache": "compiled", ...}
 // A number nobody could find out (registers, where nothing can assemble) is null, and "notes" says why.
 #pragma once
@@ -29,7 +29,8 @@ struct Explanation {
   DType dtype = DType::bf16;
   int head_dim = 0, value_dim = 0;
   std::int64_t batch = 0, heads = 0, kv_heads = 0, query_length = 0, key_length = 0;
-  mask::Plan plan;  // without its lists
+  mask::Plan plan;          // without its lists
+  double predicted_ms = 0;  // of a launch, by the cost model of an H200
   backend::Schedule schedule;
   std::optional<int> registers, spill_bytes;
   int shared_bytes = 0, threads = 0, blocks = 1;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <tessera/library/costs.h>
+
 namespace tessera::library {
 
 namespace {
@@ -95,30 +97,6 @@ std::string table(const char* title, const std::vector<mask::RankedPlan>& plans)
 }
 
 }  // namespace
-
-mask::TargetCosts target_costs(int head_dim, int value_dim, const backend::Target& target) {
-  const backend::AttentionCosts measured = backend::attention_costs(head_dim, value_dim, target);
-  mask::TargetCosts costs;
-  for (const auto& [rows, operations] : measured.rates) costs.rates.push_back({rows, operations});
-  costs.depth = head_dim, costs.value = value_dim;
-  costs.processors = measured.processors;
-  costs.step_start = measured.step_start;
-  costs.mask = measured.mask;
-  costs.row_start = measured.row_start;
-  costs.launch_seconds = measured.launch_seconds;
-  costs.bytes_per_second = measured.bytes_per_second;
-  return costs;
-}
-
-mask::TargetCosts kernel_costs(int head_dim, int value_dim, const backend::Target& target) {
-  mask::TargetCosts costs = target_costs(head_dim, value_dim, target);
-  const backend::TileShape most = backend::tile_candidates(head_dim, value_dim, target).at(0).tile;
-  std::erase_if(costs.rates, [&](const mask::TargetCosts::Rate& rate) { return rate.query_rows > most.query; });
-  costs.key_rows = most.key;
-  constexpr std::int64_t kBarriers = 1024;  // and what else is no tile
-  costs.shared_bytes = target.shared_bytes - kBarriers;
-  return costs;
-}
 
 Simulation simulate(const Mask& mask, const SimulationRequest& request) {
   const mask::PlanRequest r = plan_request(request);

@@ -20,11 +20,6 @@
 
 namespace tessera::library {
 
-// What attention of these widths costs, as the backend says, in the terms of plans.
-mask::TargetCosts target_costs(int head_dim, int value_dim, const backend::Target& target);
-// Of the tiles that kernels of lists and token orders are made of: the first of backend::tile_candidates at most.
-mask::TargetCosts kernel_costs(int head_dim, int value_dim, const backend::Target& target);
-
 struct SimulationRequest {
   AttentionShapes shapes;
   int head_dim = 128, value_dim = 128;

@@ -167,4 +167,19 @@ MaskCase neighbourhood_keys(std::vector<SpaceAxis> axes) {
           [live](std::int64_t, std::int64_t) { return live; }};
 }
 
+MaskCase video_keys(std::int64_t frames, std::int64_t rows, std::int64_t columns, std::int64_t near) {
+  const int across = whole(columns), frame = whole(rows * columns), reach = whole(near);
+  const Mask mask = [=](Position q, Position k) {
+    Position down = q % frame / across - k % frame / across, aside = q % across - k % across;
+    return (abs(down) <= reach && abs(aside) <= reach && k / frame % 2 == 0) || k < frame;
+  };
+  const auto live = [=](std::int64_t q, std::int64_t) {
+    const std::int64_t row = q % frame / columns, column = q % columns;
+    const std::int64_t around = count(std::max<std::int64_t>(row - near, 0), std::min(row + near, rows - 1)) *
+                                count(std::max<std::int64_t>(column - near, 0), std::min(column + near, columns - 1));
+    return around * ((frames + 1) / 2 - 1) + frame;
+  };
+  return {"video", {{"lengths", {frames, rows, columns}}, {"near", near}}, mask.named("video"), live};
+}
+
 }  // namespace tessera::bench

@@ -58,4 +58,8 @@ struct SpaceAxis {
 };
 MaskCase neighbourhood_keys(std::vector<SpaceAxis> axes);  // outermost first
 
+// Of a video: in every even frame the places at most `near` from the query's own, and all of the first frame. A pattern
+// of no catalogue, as lesson 8 has it.
+MaskCase video_keys(std::int64_t frames, std::int64_t rows, std::int64_t columns, std::int64_t near);
+
 }  // namespace tessera::bench

@@ -15,6 +15,7 @@ using json = nlohmann::ordered_json;
 double rounded(double value, double unit) { return std::round(value / unit) * unit; }
 
 double tflops(const Row& row) { return row.workload.flops() / row.measured->single.median_ms / 1e9; }
+double predicted(const Measured& m) { return m.explained.at("predicted_ms"); }
 double share(const Row& row) { return *row.bound_ms / row.measured->single.median_ms; }
 
 json row_json(const Row& row) {
@@ -34,6 +35,8 @@ json row_json(const Row& row) {
   }
   result["best_ms"] = m.single.best_ms;
   result["sustained_ms"] = m.sustained_ms;
+  result["predicted_ms"] = m.explained.at("predicted_ms");
+  result["measured_over_predicted"] = m.single.median_ms / predicted(m);
   result["launches"] = m.single.launches;
   result["host_us"] = rounded(m.single.host_us, 0.01);
   result["first_call_ms"] = rounded(m.first_call_ms, 0.001);
@@ -47,8 +50,9 @@ json row_json(const Row& row) {
 std::string row_text(const Row& row) {
   const std::string start = fmt::format("{:<28}{:>8.4f}", row.workload.name, row.workload.density());
   if (!row.measured) return fmt::format("{}  {}\n", start, row.failure);
-  return fmt::format("{}{:>10.4f}{:>9.1f}{:>10}{:>11.4f}{:>9.1f}\n", start, row.measured->single.median_ms, tflops(row),
-                     row.bound_ms ? fmt::format("{:.3f}", share(row)) : "-", row.measured->sustained_ms,
+  return fmt::format("{}{:>10.4f}{:>9.1f}{:>10}{:>14.3f}{:>11.4f}{:>9.1f}\n", start, row.measured->single.median_ms,
+                     tflops(row), row.bound_ms ? fmt::format("{:.3f}", share(row)) : "-",
+                     row.measured->single.median_ms / predicted(*row.measured), row.measured->sustained_ms,
                      row.measured->single.host_us);
 }
 
@@ -63,8 +67,8 @@ json to_json(const RunInfo& info, const std::vector<Row>& rows) {
 
 std::string to_text(const RunInfo& info, const std::vector<Row>& rows) {
   std::string text = fmt::format("{}, {}{}\n", info.device, info.date, info.commit.empty() ? "" : ", " + info.commit);
-  text += fmt::format("{:<28}{:>8}{:>10}{:>9}{:>10}{:>11}{:>9}\n", "workload", "density", "ms", "TFLOP/s", "of bound",
-                      "sustained", "host us");
+  text += fmt::format("{:<28}{:>8}{:>10}{:>9}{:>10}{:>14}{:>11}{:>9}\n", "workload", "density", "ms", "TFLOP/s",
+                      "of bound", "of predicted", "sustained", "host us");
   for (const Row& row : rows) text += row_text(row);
   return text;
 }

@@ -2,6 +2,7 @@
 #include <tessera/library/bench/workload.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -72,6 +73,7 @@ std::vector<Workload> in_space() {
        neighbourhood_keys({{16, 16, 1}, {44, 32, 1}, {80, 48, 1}})},
       {"gna_hunyuan_30x48x80_d128", 1, 24, 24, 30 * 48 * 80, 128, 128,
        neighbourhood_keys({{30, 18, 16}, {48, 24, 8}, {80, 24, 8}})},
+      {"video_16x48x64_d64", 1, 16, 16, 16 * 48 * 64, 64, 64, video_keys(16, 48, 64, 4)},
   };
 }
 
@@ -90,6 +92,29 @@ std::vector<Workload> strided_views() {
   return views;
 }
 
+// The same patterns at three lengths, to see what making their plans takes. Kernels of a million tokens run for
+// seconds.
+std::vector<Workload> lengths() {
+  constexpr std::int64_t k128 = 131072, k1024 = 1048576;
+  std::vector<Workload> all;
+  for (const auto& [suffix, n, side, across, frames] :
+       {std::tuple{"n16k", k16, 128, 128, 16}, {"n128k", k128, 256, 512, 32}, {"n1m", k1024, 1024, 1024, 64}}) {
+    const auto add = [&, &suffix = suffix, &n = n](const char* name, int dim, MaskCase mask) {
+      all.push_back({fmt::format("{}_{}_d{}", name, suffix, dim), 1, 16, 16, n, dim, dim, std::move(mask)});
+    };
+    add("causal", 128, causal_keys());
+    add("window1k", 128, window_keys(1024, 0));
+    add("sink_window1k", 128, sink_keys(64, 1024));
+    add("longformer512", 64, longformer_keys(256, 64));
+    add("strided128", 64, strided_keys(128));
+    add("dilated4_w64", 64, dilated_keys(64, 4));
+    add("bigbird", 64, block_map_keys(bigbird_blocks(n / 256, 256, 3, 2, 3, 0)));
+    add("na2d_w33", 64, neighbourhood_keys({{side, 33, 1}, {across, 33, 1}}));
+    add("gna3d_w8x16x16", 128, neighbourhood_keys({{frames, 8, 1}, {2 * frames, 16, 1}, {2 * frames, 16, 1}}));
+  }
+  return all;
+}
+
 std::vector<Workload> joined(std::vector<Workload> a, std::vector<Workload> b) {
   a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
   return a;
@@ -98,7 +123,7 @@ std::vector<Workload> joined(std::vector<Workload> a, std::vector<Workload> b) {
 }  // namespace
 
 const std::vector<std::string>& suite_names() {
-  static const std::vector<std::string> names = {"standard", "quick", "all"};
+  static const std::vector<std::string> names = {"standard", "quick", "all", "lengths"};
   return names;
 }
 
@@ -115,6 +140,7 @@ std::vector<Workload> suite(const std::string& name) {
     return standard;
   }
   if (name == "all") return joined(joined(std::move(standard), strided_views()), in_space());
+  if (name == "lengths") return lengths();
   throw UserError({}, fmt::format("there is no suite '{}'", name),
                   fmt::format("there are: {}", fmt::join(suite_names(), ", ")));
 }

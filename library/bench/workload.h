@@ -29,7 +29,7 @@ struct Workload {
 };
 
 // "quick": one of each kind of figure, in seconds; "standard"; "all": with strided views, and neighbourhoods in space,
-// which take long.
+// which take long; "lengths": patterns at 16k, 128k and a million tokens, for their plans.
 const std::vector<std::string>& suite_names();
 std::vector<Workload> suite(const std::string& name);
 

@@ -156,6 +156,7 @@ void add_bench(CLI::App& app, Arguments& a) {
   add_text(app, "--only", "TEXT", a.only, "only workloads with this in their names; several with commas between");
   add_repeat(app, a);
   app.add_flag("--list", a.list, "list the workloads and measure nothing");
+  app.add_flag("--plans", a.plans, "make the workloads' plans for an H200 and measure nothing else");
   add_text(app, "--commit", "HASH", a.commit, "commit to name in the results");
   add_text(app, "--output", "FILE", a.output, "file to write the results to, as JSON");
   add_json(app, a);

@@ -36,7 +36,7 @@ struct Arguments {
   std::string query_order, key_order;
 
   std::string suite = "standard", only, commit;  // of a benchmark
-  bool list = false;
+  bool list = false, plans = false;
   int repeat = 30;  // launches that are timed, at most
 
   static constexpr std::int64_t kTokens = 4096;

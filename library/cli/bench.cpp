@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <tessera/library/bench/plans.h>
 #include <tessera/library/bench/report.h>
 #include <tessera/library/cli/commands.h>
 #include <tessera/library/cli/measuring.h>
@@ -13,6 +14,11 @@ std::string bench(const Arguments& arguments) {
   const std::vector<bench::Workload> everything = bench::suite(arguments.suite);
   const std::vector<bench::Workload> chosen = bench::only(everything, parts_of(arguments.only));
   if (arguments.list) return arguments.json ? bench::list_json(chosen).dump() + "\n" : bench::list_text(chosen);
+  if (arguments.plans) {
+    std::vector<bench::PlanRow> rows;
+    for (const bench::Workload& workload : chosen) rows.push_back(bench::plan_of(workload));
+    return arguments.json ? bench::plans_json(rows).dump(1) + "\n" : bench::plans_text(rows);
+  }
 
   const runtime::Device& device = device_to_measure_on();
   std::ofstream file;

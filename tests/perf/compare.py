@@ -34,6 +34,8 @@ def merged(ours, peers):
         row[name] = middle(r.get(name) for r in ours)
     if len(ours) > 1:  # the first one compiled, a later process found the kernel on disk
         row["warm_first_call_ms"] = middle(r.get("first_call_ms") for r in ours[1:])
+    if row.get("predicted_ms") and row["tessera_ms"]:
+        row["measured_over_predicted"] = row["tessera_ms"] / row["predicted_ms"]
     for name in (*PEER_TIMES, "cudnn_sustained_ms"):
         row[name] = middle(r.get(name) for r in peers)
     for name in PEER_TIMES:
@@ -65,6 +67,7 @@ def summary(rows):
 
 def table(rows):
     columns = (("ms", "tessera_ms", 4), ("TFLOP/s", "tflops", 1), ("of bound", "tile_bound_share", 3),
+               ("predicted", "predicted_ms", 4), ("of it", "measured_over_predicted", 3),
                ("cuDNN", "cudnn_ms", 4), ("ratio", "cudnn_over_tessera", 3),
                ("dense", "cudnn_dense_ms", 4), ("ratio", "cudnn_dense_over_tessera", 2),
                ("FA-2", "flash2_ms", 4), ("ratio", "flash2_over_tessera", 2),

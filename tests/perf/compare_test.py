@@ -50,13 +50,14 @@ class Compare(unittest.TestCase):
         self.assertIsNone(compare.middle([None]))
 
     def test_ratios_are_of_one_round(self):
-        ours = [{"workload": "w", "mask": "window", "tessera_ms": t, "first_call_ms": f}
+        ours = [{"workload": "w", "mask": "window", "tessera_ms": t, "first_call_ms": f, "predicted_ms": 1.6}
                 for t, f in ((1.0, 50), (2.0, 4), (4.0, 6))]
         peers = [{"flex_ms": 3.0}, {"flex_ms": 4.0}, {"flex_ms": 20.0}]
         row = compare.merged(ours, peers)
         self.assertEqual(row["flex_over_tessera"], 3)  # of 3, 2 and 5; the ratio of medians would be 2
         self.assertEqual((row["tessera_ms"], row["flex_ms"]), (2, 4))
         self.assertEqual((row["first_call_ms"], row["warm_first_call_ms"]), (50, 5))
+        self.assertEqual(row["measured_over_predicted"], 1.25)  # of the median
         self.assertIsNone(row["cudnn_ms"])
         self.assertIsNone(row["cudnn_over_tessera"])
 

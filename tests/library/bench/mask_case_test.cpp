@@ -49,7 +49,8 @@ std::vector<MaskCase> cases() {
           causal_documents({1, 9, 0, 6, 8}),
           block_map_keys(map),
           neighbourhood_keys({{4, 3, 1}, {6, 3, 1}}),
-          neighbourhood_keys({{2, 2, 1}, {3, 2, 1}, {4, 3, 2}})};
+          neighbourhood_keys({{2, 2, 1}, {3, 2, 1}, {4, 3, 2}}),
+          video_keys(4, 2, 3, 1)};
 }
 
 }  // namespace

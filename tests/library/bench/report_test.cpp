@@ -17,6 +17,7 @@ json explained(const Workload& w, std::int64_t visited) {
           {"tiles", {{"total", visited}, {"visited", visited}, {"full", visited}, {"partial", 0}}},
           {"schedule", "warpgroups 2, stages 2, overlap"},
           {"registers", 168},
+          {"predicted_ms", 0.4},
           {"spill_bytes", 0},
           {"shared_bytes", 1024},
           {"compile_ms", {{"llvm", 60.5}}},
@@ -73,6 +74,8 @@ TEST_CASE("a row as JSON") {
   CHECK(r.at("tessera_ms") == 0.5);
   CHECK(r.at("tile_bound_ms") == 0.45);
   CHECK(r.at("tile_bound_share").get<double>() == doctest::Approx(0.9));
+  CHECK(r.at("predicted_ms") == 0.4);
+  CHECK(r.at("measured_over_predicted").get<double>() == doctest::Approx(1.25));
   CHECK(r.at("sustained_ms").get<double>() == doctest::Approx(0.55));
   CHECK(r.at("first_call_ms").get<double>() == doctest::Approx(500.123));
   CHECK(r.at("host_us").get<double>() == doctest::Approx(4.13));
@@ -96,10 +99,10 @@ TEST_CASE("a row as text") {
   Row window = row(workload("window1k"), 0.5, 36000);
   CHECK(to_text(kInfo, {window}) ==
         "NVIDIA H200, 2026-11-30, abc1234\n"
-        "workload                     density        ms  TFLOP/s  of bound  sustained  host us\n"
-        "window1k_n32k_d128            0.0308    0.5000    541.7         -     0.5500      4.1\n");
+        "workload                     density        ms  TFLOP/s  of bound  of predicted  sustained  host us\n"
+        "window1k_n32k_d128            0.0308    0.5000    541.7         -         1.250     0.5500      4.1\n");
   window.bound_ms = 0.45;
-  CHECK(to_text(kInfo, {window}).find("    541.7     0.900     0.5500") != std::string::npos);
+  CHECK(to_text(kInfo, {window}).find("    541.7     0.900         1.250     0.5500") != std::string::npos);
 }
 
 TEST_CASE("lists for peers and for people") {

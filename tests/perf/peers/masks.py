@@ -72,6 +72,11 @@ def mask_mod(mask, table):
         block, side = mask["block"], len(mask["rows"])
         live = table([int(x) for row in mask["rows"] for x in row])
         return lambda b, h, q, k: live[q // block * side + k // block] != 0
+    if kind == "video":
+        _, rows, columns = mask["lengths"]
+        frame, near = rows * columns, mask["near"]
+        return lambda b, h, q, k: ((abs(q % frame // columns - k % frame // columns) <= near)
+                                   & (abs(q % columns - k % columns) <= near) & (k // frame % 2 == 0)) | (k < frame)
     if kind == "neighbourhood":
         return _neighbourhood(mask, table)
     raise KeyError(f"no peer knows masks of kind '{kind}'")
