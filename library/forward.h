@@ -4,6 +4,9 @@
 // A row that sees no key has O = 0 and LSE = -inf: its maximum stays at `lowest` and its sum at 0, and no -inf is ever
 // subtracted from another. Exponentials are base 2. Scores stay in their own unit until the exponential, where the
 // conversion is one fused multiply-add; the row maximum is converted alone, which the unit's being positive allows.
+//
+// The later pass of a chain sees the rest of the keys, and joins what it finds with O and LSE of the pass before:
+// weights of exp(LSE - maximum), as merge.h has them. A row that one of both leaves alone is the other's.
 #pragma once
 
 #include <tessera/dsl/lang/lang.h>
@@ -20,14 +23,16 @@ template <class Stage, DType T>
 struct ForwardArgs {
   TESSERA_STRUCT(ForwardArgs, (In<Stage, T, Query, Depth>, q), (In<Stage, T, Key, Depth>, k),
                  (In<Stage, T, Key, Value>, v), (Out<Stage, T, Query, Value>, o),
-                 (Optional<Out<Stage, f32, Query>>, lse),          // natural logarithm
-                 (Scalar<Stage, f32>, scale),                      // > 0
-                 (Optional<Lookup<Stage, i32, 1>>, key_lengths));  // keys that exist, per batch
+                 (Optional<Out<Stage, f32, Query>>, lse),         // natural logarithm
+                 (Scalar<Stage, f32>, scale),                     // > 0
+                 (Optional<Lookup<Stage, i32, 1>>, key_lengths),  // keys that exist, per batch
+                 (Optional<In<Stage, T, Query, Value>>, earlier_o), (Optional<In<Stage, f32, Query>>, earlier_lse));
 };
 
 struct ForwardOptions {
   bool lse = false;
   bool key_lengths = false;
+  bool chained = false;  // with earlier_o and earlier_lse
   int query_factor = 1;  // of the queries: -1 or 0 where the scale is not positive, which then is its size, or 1
 };
 
@@ -49,6 +54,15 @@ inline const auto forward =
                return OnlineSoftmax{m, s.row_sum * r + reduce_sum<Key>(p), s.acc * r + dot(cast<T>(p), load(a.v, t))};
              });
 
+             if (options.chained) {
+               Tile<f32, Query> lse = load(a.earlier_lse);
+               Tile<f32, Query> before = where(lse > -inf, lse * log2e, lowest);
+               Tile<f32, Query> m = max(end.row_max, before);
+               Tile<f32, Query> r = exp2(end.row_max - m);
+               Tile<f32, Query> weight = where(lse > -inf, exp2(before - m), 0);
+               Tile<f32, Query, Value> o = cast<f32>(load(a.earlier_o));
+               end = OnlineSoftmax{m, end.row_sum * r + weight, end.acc * r + o * weight};
+             }
              store(a.o, cast<T>(where(end.row_sum > 0, end.acc / end.row_sum, 0)));
              if (options.lse) store(a.lse, (end.row_max + log2(end.row_sum)) * ln2);
            });
