@@ -21,13 +21,16 @@ namespace {
 using Kind = ParameterSource::Kind;
 using Clock = std::chrono::steady_clock;
 
-Traced trace(const AttentionOptions& options, ForwardOptions forward_options) {
+Traced trace(const AttentionOptions& options, ForwardOptions forward_options, bool after = false) {
   if (*options.scale <= 0) forward_options.query_factor = *options.scale < 0 ? -1 : 0;
-  return options.dtype == DType::f16 ? forward.trace<f16>(options.mask, options.scores, forward_options)
-                                     : forward.trace<bf16>(options.mask, options.scores, forward_options);
+  const auto as = [&](const auto& program) {
+    return options.dtype == DType::f16 ? program.template trace<f16>(options.mask, options.scores, forward_options)
+                                       : program.template trace<bf16>(options.mask, options.scores, forward_options);
+  };
+  return after ? as(forward_after) : as(forward);
 }
 
-// The parameters of the forward program, by the names of its argument struct.
+// The parameters of the forward programs, by the names of its argument struct.
 Kind kind_named(const std::string& name) {
   constexpr std::pair<const char*, Kind> kinds[] = {{"q", Kind::q},
                                                     {"k", Kind::k},
@@ -212,7 +215,7 @@ TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bo
   TracedProgram result = plannable(trace(options, {.lse = lse, .key_lengths = bounded}), std::move(tiling));
   result.chained = [options, lse, bounded](int pass) {
     const bool first = pass == 0;
-    return trace(options, {.lse = first || lse, .key_lengths = bounded, .chained = !first});
+    return trace(options, {.lse = first || lse, .key_lengths = bounded}, !first);
   };
   result.plan_maker = options.plan_maker;
   result.attention = true;

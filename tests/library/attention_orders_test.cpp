@@ -91,7 +91,8 @@ TEST_CASE("what is explained of a chain is each of its passes, and its texts are
   };
   CHECK(count(text, "kernel     sm_90a") == 2);
   CHECK(count(attend.explain_json(), "\"spill_bytes\": ") == 3);
-  CHECK(count(attend.ir(ir::Stage::tiled), "kernel forward tiled") == 2);
+  CHECK(count(attend.ir(ir::Stage::tiled), "kernel forward tiled") == 1);
+  CHECK(count(attend.ir(ir::Stage::tiled), "kernel forward_after tiled") == 1);
   CHECK(count(attend.ir(ir::Stage::placed), "load earlier_o(") == 1);
   CHECK(count(attend.ptx(), ".visible .entry") == 2);
   CHECK(count(attend.llvm_ir(), "target triple") == 2);
