@@ -138,7 +138,6 @@ TEST_CASE("a chain is two launches, with an allocation of their stream between t
                             {"cuCtxPushCurrent", 1},
                             {"cuCtxPopCurrent", 1}};
   CHECK_CALLS(driver_calls([&] { attend(at.call); }), plus(plus(twice, asks), between));
-  CHECK(allocations_of(attend, at.call) == 0);
 
   // The first kernel writes the LSE where the second reads it, and O where the second reads and writes it.
   const DeviceTensor other(bf16, at.o.view.shape);
