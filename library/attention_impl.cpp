@@ -41,16 +41,16 @@ void forget_oldest(std::vector<T>& items, MayGo may_go) {
   if (oldest != items.rend()) items.erase(std::next(oldest).base());
 }
 
-KernelCosts costs_of(const Built& built, const backend::Schedule& schedule, const runtime::Device* device) {
-  KernelCosts costs{.schedule = schedule, .registers = {}, .spill_bytes = {}};
+KernelNeeds needs_of(const Built& built, const backend::Schedule& schedule, const runtime::Device* device) {
+  KernelNeeds needs{.schedule = schedule, .registers = {}, .spill_bytes = {}};
   if (const auto usage = built.usage(device)) {
-    costs.registers = usage->registers;
-    costs.spill_bytes = usage->spill_bytes();
+    needs.registers = usage->registers;
+    needs.spill_bytes = usage->spill_bytes();
   }
-  costs.shared_bytes = built.artifact.shared_bytes;
-  costs.threads = built.artifact.threads;
-  costs.blocks = built.artifact.blocks;
-  return costs;
+  needs.shared_bytes = built.artifact.shared_bytes;
+  needs.threads = built.artifact.threads;
+  needs.blocks = built.artifact.blocks;
+  return needs;
 }
 
 }  // namespace
@@ -331,7 +331,7 @@ Explanation Attention::Impl::explanation() {
                                        : mask::choose_plan(predicate, request_of(input), costs_);
   }
   for (const auto& kernel : build(plan)) {
-    e.kernels.push_back(costs_of(*kernel->built, kernel->schedule, at.device));
+    e.kernels.push_back(needs_of(*kernel->built, kernel->schedule, at.device));
     e.ms.trace = kernel->ms.trace, e.ms.plan = kernel->ms.plan;
     e.ms.passes += kernel->ms.passes, e.ms.llvm += kernel->ms.llvm, e.ms.assemble += kernel->ms.assemble;
     if (e.cache != name_of(Origin::compiled)) e.cache = name_of(kernel->origin);

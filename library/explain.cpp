@@ -39,7 +39,7 @@ json source_json(const mask::Source& source) {
 
 json optional_json(const std::optional<int>& value) { return value ? json(*value) : json(nullptr); }
 
-void add_costs(json& to, const KernelCosts& kernel) {
+void add_needs(json& to, const KernelNeeds& kernel) {
   to["schedule"] = to_string(kernel.schedule);
   to["threads"] = kernel.threads;
   to["blocks"] = kernel.blocks;
@@ -56,14 +56,14 @@ json passes_json(const Explanation& e) {
     for (const mask::Source& source : pass.sources) sources.push_back(source_json(source));
     json& said = passes.emplace_back(
         json{{"query_order", to_string(pass.queries)}, {"query_tile", pass.queries.tile()}, {"sources", sources}});
-    add_costs(said, e.kernels.at(i));
+    add_needs(said, e.kernels.at(i));
   }
   return passes;
 }
 
 std::string optional_text(const std::optional<int>& value) { return value ? std::to_string(*value) : "unknown"; }
 
-std::string threads_text(const KernelCosts& kernel) {
+std::string threads_text(const KernelNeeds& kernel) {
   const std::string threads = fmt::format("{} threads", kernel.threads);
   return kernel.blocks > 1 ? fmt::format("{} blocks of {}", kernel.blocks, threads) : threads;
 }
@@ -97,7 +97,7 @@ std::string to_text(const Explanation& e) {
     text += fmt::format("bound      {:.2f} x faster than dense, by tiles\n",
                         static_cast<double>(counts.total) / static_cast<double>(counts.visited));
   }
-  for (const KernelCosts& kernel : e.kernels) {
+  for (const KernelNeeds& kernel : e.kernels) {
     text += fmt::format("kernel     {}, {}, {}, {} shared bytes, {} registers, {} spill bytes\n", e.target,
                         to_string(kernel.schedule), threads_text(kernel), kernel.shared_bytes,
                         optional_text(kernel.registers), optional_text(kernel.spill_bytes));
@@ -125,7 +125,7 @@ std::string to_json(const Explanation& e) {
   result["tiles"] = counts_json(counts, true);
   result["skipped"] = skipped(counts);
   result["list_reason"] = e.plan.reason.empty() ? json(nullptr) : json(e.plan.reason);
-  add_costs(result, e.kernels.at(0));
+  add_needs(result, e.kernels.at(0));
   result["compile_ms"] = {{"trace", rounded(e.ms.trace)},
                           {"plan", rounded(e.ms.plan)},
                           {"passes", rounded(e.ms.passes)},

@@ -24,7 +24,7 @@ struct CompileTimes {
 };
 
 // What the kernel of a pass takes.
-struct KernelCosts {
+struct KernelNeeds {
   backend::Schedule schedule;
   std::optional<int> registers, spill_bytes;
   int shared_bytes = 0, threads = 0, blocks = 1;
@@ -38,7 +38,7 @@ struct Explanation {
   int head_dim = 0, value_dim = 0;
   std::int64_t batch = 0, heads = 0, kv_heads = 0, query_length = 0, key_length = 0;
   mask::Plan plan;                   // without its lists
-  std::vector<KernelCosts> kernels;  // one a pass
+  std::vector<KernelNeeds> kernels;  // one a pass
   CompileTimes ms;                   // of all of them
   std::string cache;                 // "compiled", "memory", "disk"
   int compiles = 0;                  // kernels this Attention has had to compile so far
