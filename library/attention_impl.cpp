@@ -41,6 +41,18 @@ void forget_oldest(std::vector<T>& items, MayGo may_go) {
   if (oldest != items.rend()) items.erase(std::next(oldest).base());
 }
 
+KernelNeeds needs_of(const Built& built, const backend::Schedule& schedule, const runtime::Device* device) {
+  KernelNeeds needs{.schedule = schedule, .registers = {}, .spill_bytes = {}};
+  if (const auto usage = built.usage(device)) {
+    needs.registers = usage->registers;
+    needs.spill_bytes = usage->spill_bytes();
+  }
+  needs.shared_bytes = built.artifact.shared_bytes;
+  needs.threads = built.artifact.threads;
+  needs.blocks = built.artifact.blocks;
+  return needs;
+}
+
 }  // namespace
 
 Attention::Impl::Impl(AttentionOptions given, SourceLoc loc) : options_(resolve(std::move(given), loc)) {
@@ -149,22 +161,26 @@ int Attention::Impl::compiles() const {
   return compiles_;
 }
 
-BuildRequest Attention::Impl::build_request(const Planned& planned) {
-  return request_to_build(planned, *target_, tuned(planned.input.shapes).choice.schedule);
+BuildRequest Attention::Impl::build_request(const Planned& planned, const PlannedKernel& kernel) {
+  return request_to_build(kernel, *target_, tuned(planned.input.shapes).choice.schedule);
 }
 
-std::shared_ptr<const Attention::Impl::Kernel> Attention::Impl::build(const Planned& planned) {
-  BuildRequest request = build_request(planned);
-  return kernels_.get(planned.text + to_string(request.schedule), [&] {
-    BuildResult result = library::build(request);
-    if (result.origin != Origin::memory) {
-      std::lock_guard lock(mutex_);
-      ++compiles_;
-    }
-    const CompileTimes ms{planned.trace_ms, planned.plan_ms, result.passes_ms, result.llvm_ms, result.assemble_ms};
-    return std::make_shared<const Kernel>(
-        Kernel{result.built, backend::resolve(request.schedule, *request.tiled, *request.target), ms, result.origin});
-  });
+std::vector<std::shared_ptr<const Attention::Impl::Kernel>> Attention::Impl::build(const Planned& planned) {
+  std::vector<std::shared_ptr<const Kernel>> kernels;
+  for (const PlannedKernel& kernel : planned.kernels) {
+    const BuildRequest request = build_request(planned, kernel);
+    kernels.push_back(kernels_.get(kernel.text + to_string(request.schedule), [&] {
+      BuildResult result = library::build(request);
+      if (result.origin != Origin::memory) {
+        std::lock_guard lock(mutex_);
+        ++compiles_;
+      }
+      const CompileTimes ms{planned.trace_ms, planned.plan_ms, result.passes_ms, result.llvm_ms, result.assemble_ms};
+      return std::make_shared<const Kernel>(
+          Kernel{result.built, backend::resolve(request.schedule, *request.tiled, *request.target), ms, result.origin});
+    }));
+  }
+  return kernels;
 }
 
 void Attention::Impl::prepare(const AttentionShapes& given, SourceLoc loc) {
@@ -174,10 +190,12 @@ void Attention::Impl::prepare(const AttentionShapes& given, SourceLoc loc) {
   auto plan = planned(input_of(shapes, nullptr), device);
   if (!device) return;
   runtime::OutsideCapture outside;
-  build(*plan)->built->program.on(*device);
+  for (const auto& kernel : build(*plan)) kernel->built->program.on(*device);
   std::set<TableStore::Buffer> uploaded;
-  for (const ParameterSource& source : plan->sources) {
-    if (source.kind == ParameterSource::Kind::captured) uploaded.insert(tables_.upload(source.table, *device));
+  for (const PlannedKernel& kernel : plan->kernels) {
+    for (const ParameterSource& source : kernel.sources) {
+      if (source.kind == ParameterSource::Kind::captured) uploaded.insert(tables_.upload(source.table, *device));
+    }
   }
   std::lock_guard lock(mutex_);
   keep_.merge(uploaded);
@@ -196,9 +214,18 @@ void Attention::Impl::run_on_host(const AttentionCall& call, SourceLoc loc) {
   check_names(functions(), call, loc);
   check_tables(shapes, &call, loc);
   auto plan = planned(input_of(shapes, &call), nullptr);
-  auto arguments = call_arguments(*plan, call, *options_.scale, call.key_lengths, host_view);
-  ir::Binding binding = ir::bind(plan->tiled, std::move(arguments));
-  ir::interpret(plan->tiled, binding, {.threads = environment().threads});
+  AttentionCall bound = call;
+  std::vector<float> between;  // the LSE of a chain whose call has none
+  if (plan->kernels.size() > 1 && call.lse.data == nullptr) {
+    bound.lse = lse_view(call, nullptr);
+    between.resize(static_cast<std::size_t>(bound.lse.elements()));
+    bound.lse.data = between.data();
+  }
+  for (const PlannedKernel& kernel : plan->kernels) {
+    auto arguments = call_arguments(kernel, bound, *options_.scale, call.key_lengths, host_view);
+    const ir::Binding binding = ir::bind(kernel.tiled, std::move(arguments));
+    ir::interpret(kernel.tiled, binding, {.threads = environment().threads});
+  }
 }
 
 DeviceLaunch* Attention::Impl::settled(const AttentionCall& call, SourceLoc loc, const runtime::Device*& device) {
@@ -238,8 +265,7 @@ DeviceLaunch& Attention::Impl::settle(const AttentionCall& call, const runtime::
   auto input = input_of(shapes, &call);
   auto plan = planned(input, &device);
   runtime::OutsideCapture outside;
-  auto launch =
-      std::make_unique<DeviceLaunch>(plan, input, build(*plan)->built, device, tables_, call, *options_.scale, loc);
+  auto launch = std::make_unique<DeviceLaunch>(plan, input, built(*plan), device, tables_, call, *options_.scale, loc);
   lock.lock();
   const runtime::Device* where = nullptr;
   if (DeviceLaunch* other = settled(call, loc, where)) return *other;  // another thread's, settled meanwhile
@@ -249,29 +275,40 @@ DeviceLaunch& Attention::Impl::settle(const AttentionCall& call, const runtime::
   return *launches_.front();
 }
 
-std::shared_ptr<const Built> Attention::Impl::built_last() { return build(*last().plan)->built; }
-
-backend::Compiled Attention::Impl::compiled_texts() {
-  const Last at = last();
-  return compile_again(build_request(*at.plan));
+std::vector<std::shared_ptr<const Built>> Attention::Impl::built(const Planned& planned) {
+  std::vector<std::shared_ptr<const Built>> all;
+  for (const auto& kernel : build(planned)) all.push_back(kernel->built);
+  return all;
 }
 
-ir::Kernel Attention::Impl::kernel(ir::Stage stage) {
+std::vector<std::shared_ptr<const Built>> Attention::Impl::built_last() { return built(*last().plan); }
+
+std::vector<std::string> Attention::Impl::llvm_texts() {
   const auto plan = last().plan;
-  switch (stage) {
-    case ir::Stage::traced: return traced(plan->input.shapes.lse, plan->input.shapes.key_lengths)->traced.kernel;
-    case ir::Stage::tiled: return plan->tiled;
-    case ir::Stage::placed: break;
+  std::vector<std::string> texts;
+  for (const PlannedKernel& kernel : plan->kernels)
+    texts.push_back(compile_again(build_request(*plan, kernel)).llvm_ir);
+  return texts;
+}
+
+std::vector<ir::Kernel> Attention::Impl::kernels(ir::Stage stage) {
+  const auto plan = last().plan;
+  std::vector<ir::Kernel> all;
+  if (stage == ir::Stage::traced) {
+    all.push_back(traced(plan->input.shapes.lse, plan->input.shapes.key_lengths)->traced.kernel);
+    return all;
   }
-  BuildRequest request = build_request(*plan);
-  return backend::place(plan->tiled, *target_, request.schedule);
+  for (const PlannedKernel& kernel : plan->kernels) {
+    all.push_back(stage == ir::Stage::tiled
+                      ? kernel.tiled
+                      : backend::place(kernel.tiled, *target_, build_request(*plan, kernel).schedule));
+  }
+  return all;
 }
 
 Explanation Attention::Impl::explanation() {
   const Last at = last();
   const Planned& plan = *at.plan;
-  const auto kernel = build(plan);
-  const backend::Artifact& artifact = kernel->built->artifact;
   const AttentionShapes& shapes = plan.input.shapes;
   Explanation e;
   e.device = at.device ? at.device->info().text() : "CPU (interpreter)";
@@ -294,16 +331,12 @@ Explanation Attention::Impl::explanation() {
                                        : mask::choose_plan(predicate, request_of(input), costs_);
   }
   e.predicted_ms = predicted_ms(e.plan, request_of(input), options_.head_dim, options_.value_dim, *target_);
-  e.schedule = kernel->schedule;
-  if (auto usage = kernel->built->usage(at.device)) {
-    e.registers = usage->registers;
-    e.spill_bytes = usage->spill_bytes();
+  for (const auto& kernel : build(plan)) {
+    e.kernels.push_back(needs_of(*kernel->built, kernel->schedule, at.device));
+    e.ms.trace = kernel->ms.trace, e.ms.plan = kernel->ms.plan;
+    e.ms.passes += kernel->ms.passes, e.ms.llvm += kernel->ms.llvm, e.ms.assemble += kernel->ms.assemble;
+    if (e.cache != name_of(Origin::compiled)) e.cache = name_of(kernel->origin);
   }
-  e.shared_bytes = artifact.shared_bytes;
-  e.threads = artifact.threads;
-  e.blocks = artifact.blocks;
-  e.ms = kernel->ms;
-  e.cache = name_of(kernel->origin);
   e.compiles = compiles();
   if (!at.device && !default_device()) e.notes.push_back("no GPU: " + why_no_device());
   if (const std::string& why = assembler().why_driver(); !why.empty())

@@ -30,9 +30,10 @@ struct Attention::Impl {
   void prepare(const AttentionShapes& shapes, SourceLoc loc);
   void call(const AttentionCall& call, SourceLoc loc);
   library::Explanation explanation();
-  backend::Compiled compiled_texts();  // with the LLVM IR and the placed kernel, which no cache keeps
-  ir::Kernel kernel(ir::Stage stage);
-  std::shared_ptr<const library::Built> built_last();
+  // One a pass of the plan that was prepared or called last.
+  std::vector<std::string> llvm_texts();  // which no cache keeps
+  std::vector<ir::Kernel> kernels(ir::Stage stage);
+  std::vector<std::shared_ptr<const library::Built>> built_last();
   int compiles() const;
 
  private:
@@ -63,8 +64,9 @@ struct Attention::Impl {
   library::Tuned::Answer tuned(const AttentionShapes& shapes);  // tile and schedule: the user's, tuned, or the default
   void check_tables(const AttentionShapes& shapes, const AttentionCall* call, SourceLoc loc) const;
   std::vector<const mask::Pointwise*> functions() const;
-  std::shared_ptr<const Kernel> build(const library::Planned& planned);
-  library::BuildRequest build_request(const library::Planned& planned);
+  std::vector<std::shared_ptr<const library::Built>> built(const library::Planned& planned);
+  std::vector<std::shared_ptr<const Kernel>> build(const library::Planned& planned);
+  library::BuildRequest build_request(const library::Planned& planned, const library::PlannedKernel& kernel);
   Last last() const;  // UserError before anything was prepared or called
 
   void run_on_host(const AttentionCall& call, SourceLoc loc);

@@ -109,13 +109,13 @@ Shelf& shelf() {
 
 }  // namespace
 
-BuildRequest request_to_build(const Planned& planned, const backend::Target& target,
+BuildRequest request_to_build(const PlannedKernel& kernel, const backend::Target& target,
                               const backend::Schedule& schedule) {
-  refuse_huge_tiles(planned.tiled);
-  return {.tiled = &planned.tiled,
-          .text = planned.text,
+  refuse_huge_tiles(kernel.tiled);
+  return {.tiled = &kernel.tiled,
+          .text = kernel.text,
           .target = &target,
-          .schedule = backend::resolve(schedule, planned.tiled, target),
+          .schedule = backend::resolve(schedule, kernel.tiled, target),
           .line_info = environment().line_info};
 }
 

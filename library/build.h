@@ -23,7 +23,8 @@ struct BuildRequest {
 };
 
 // As the environment says; what `schedule` leaves open is chosen by the backend.
-BuildRequest request_to_build(const Planned& planned, const backend::Target& target, const backend::Schedule& schedule);
+BuildRequest request_to_build(const PlannedKernel& kernel, const backend::Target& target,
+                              const backend::Schedule& schedule);
 
 enum class Origin : std::uint8_t { compiled, memory, disk };
 std::string_view name_of(Origin origin);

@@ -145,8 +145,10 @@ const View& tensor_of(const ParameterSource& source, const AttentionCall& call) 
     case Kind::q: return call.q;
     case Kind::k: return call.k;
     case Kind::v: return call.v;
-    case Kind::o: return call.o;
-    case Kind::lse: return call.lse;
+    case Kind::o:
+    case Kind::earlier_o: return call.o;
+    case Kind::lse:
+    case Kind::earlier_lse: return call.lse;
     case Kind::key_lengths: return call.key_lengths;
     case Kind::named_table: {
       const NamedTable* table = find_table(call, source.name);
@@ -161,10 +163,10 @@ const View& tensor_of(const ParameterSource& source, const AttentionCall& call) 
   throw InternalError("parameter '" + source.name + "' is no tensor of a call");
 }
 
-std::vector<ir::Argument> call_arguments(const Planned& planned, const AttentionCall& call, double scale,
+std::vector<ir::Argument> call_arguments(const PlannedKernel& kernel, const AttentionCall& call, double scale,
                                          const View& key_lengths, const PlaceTable& place) {
   std::vector<ir::Argument> arguments;
-  for (const ParameterSource& source : planned.sources) {
+  for (const ParameterSource& source : kernel.sources) {
     switch (source.kind) {
       case Kind::scale: arguments.emplace_back(scale == 0 ? 1 : std::abs(scale)); break;  // its sign is in the queries
       case Kind::named_scalar: arguments.emplace_back(scalar_of(source, call)); break;
@@ -174,6 +176,10 @@ std::vector<ir::Argument> call_arguments(const Planned& planned, const Attention
     }
   }
   return arguments;
+}
+
+View lse_view(const AttentionCall& call, void* data) {
+  return View::contiguous(data, DType::f32, {call.o.shape[0], call.o.shape[1], call.o.shape[2]}, call.o.memory);
 }
 
 View host_view(const std::shared_ptr<const mask::TableData>& table) {

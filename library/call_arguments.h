@@ -22,8 +22,11 @@ void check_names(const std::vector<const mask::Pointwise*>& functions, const Att
 std::vector<std::vector<std::int64_t>> table_shapes(const mask::Pointwise& function, const AttentionCall* call);
 
 using PlaceTable = std::function<View(const std::shared_ptr<const mask::TableData>&)>;
-std::vector<ir::Argument> call_arguments(const Planned& planned, const AttentionCall& call, double scale,
+std::vector<ir::Argument> call_arguments(const PlannedKernel& kernel, const AttentionCall& call, double scale,
                                          const View& key_lengths, const PlaceTable& place);
+
+// The view of an LSE as kernels write it, of this call, at `data`.
+View lse_view(const AttentionCall& call, void* data);
 
 bool is_scalar_value(DType dtype, double value);  // i32: a whole number of 32 bits
 bool is_param_value(DType dtype, double value);   // of a Param: and f32 is finite

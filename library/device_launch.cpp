@@ -1,6 +1,7 @@
 #include <tessera/library/device_launch.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <tessera/library/check_call.h>
 #include <tessera/library/devices.h>
@@ -20,6 +21,8 @@ bool has_address(Kind kind) {
     case Kind::v:
     case Kind::o:
     case Kind::lse:
+    case Kind::earlier_o:
+    case Kind::earlier_lse:
     case Kind::key_lengths:
     case Kind::named_table: return true;
     case Kind::scale:
@@ -30,39 +33,53 @@ bool has_address(Kind kind) {
   return false;
 }
 
-bool is_read_in_units(Kind kind) { return kind == Kind::q || kind == Kind::k || kind == Kind::v || kind == Kind::o; }
+bool is_read_in_units(Kind kind) {
+  return kind == Kind::q || kind == Kind::k || kind == Kind::v || kind == Kind::o || kind == Kind::earlier_o;
+}
+
+bool is_lse(Kind kind) { return kind == Kind::lse || kind == Kind::earlier_lse; }
 
 }  // namespace
 
 DeviceLaunch::DeviceLaunch(std::shared_ptr<const Planned> planned, std::shared_ptr<const PlanInput> input,
-                           std::shared_ptr<const Built> built, const runtime::Device& device, TableStore& tables,
-                           const AttentionCall& call, double scale, SourceLoc loc)
+                           const std::vector<std::shared_ptr<const Built>>& built, const runtime::Device& device,
+                           TableStore& tables, const AttentionCall& call, double scale, SourceLoc loc)
     : key_(call),
       planned_(std::move(planned)),
       input_(std::move(input)),
-      built_(std::move(built)),
       device_(device),
-      function_(built_->program.on(device)),
       scalars_(call.params),
       last_q_(call.q.data) {
   const runtime::ScopedContext current(device);  // tensor maps are encoded in it
   const View lengths = place_key_lengths(call);
-  list_moving();
-  for (const Moving& moving : addresses_) {
-    check_on_device(moving.source->name, view_of(moving, call), device, loc);
+  const auto place_table = [&](const std::shared_ptr<const mask::TableData>& table) { return place(table, tables); };
+  AttentionCall bound = call;
+  const bool own_lse = planned_->kernels.size() > 1 && call.lse.data == nullptr;
+  if (own_lse) {
+    bound.lse = lse_view(call, call.o.data);  // bound for its shape: every launch has an address of its own
+    between_bytes_ = bound.lse.elements() * bytes_of(DType::f32);
   }
-  auto place_table = [&](const std::shared_ptr<const mask::TableData>& table) { return place(table, tables); };
-  auto arguments = call_arguments(*planned_, call, scale, lengths, place_table);
-  ir::Binding binding = ir::bind(planned_->tiled, std::move(arguments));
-  image_ = std::make_unique<LaunchImage>(built_->artifact, planned_->tiled, binding, device.zeros());
+  for (std::size_t i = 0; i < planned_->kernels.size(); ++i) {
+    const PlannedKernel& kernel = planned_->kernels[i];
+    Step& step = steps_.emplace_back(Step{&kernel, built[i], &built[i]->program.on(device)});
+    list_moving(step, own_lse);
+    for (const Moving& moving : step.addresses)
+      check_on_device(moving.source->name, view_of(moving, call), device, loc);
+    const ir::Binding binding = ir::bind(kernel.tiled, call_arguments(kernel, bound, scale, lengths, place_table));
+    step.image = std::make_unique<LaunchImage>(step.built->artifact, kernel.tiled, binding, device.zeros());
+  }
 }
 
-void DeviceLaunch::list_moving() {
-  for (std::size_t i = 0; i < planned_->sources.size(); ++i) {
-    const ParameterSource& source = planned_->sources[i];
+void DeviceLaunch::list_moving(Step& step, bool own_lse) const {
+  for (std::size_t i = 0; i < step.kernel->sources.size(); ++i) {
+    const ParameterSource& source = step.kernel->sources[i];
     const Moving moving{static_cast<int>(i), source.kind, &source};
-    if (source.kind == Kind::named_scalar) values_.push_back(moving);
-    if (has_address(source.kind) && !(source.kind == Kind::key_lengths && key_lengths_)) addresses_.push_back(moving);
+    if (source.kind == Kind::named_scalar) step.values.push_back(moving);
+    if (is_lse(source.kind) && own_lse) {
+      step.between.push_back(moving.param);
+    } else if (has_address(source.kind) && !(source.kind == Kind::key_lengths && key_lengths_)) {
+      step.addresses.push_back(moving);
+    }
   }
 }
 
@@ -85,8 +102,10 @@ const View& DeviceLaunch::view_of(const Moving& moving, const AttentionCall& cal
     case Kind::q: return call.q;
     case Kind::k: return call.k;
     case Kind::v: return call.v;
-    case Kind::o: return call.o;
-    case Kind::lse: return call.lse;
+    case Kind::o:
+    case Kind::earlier_o: return call.o;
+    case Kind::lse:
+    case Kind::earlier_lse: return call.lse;
     default: return tensor_of(*moving.source, call);
   }
 }
@@ -95,32 +114,48 @@ bool DeviceLaunch::serves(const AttentionCall& call) const {
   if (!key_.matches(call)) return false;
   if (!same_scalars(call.params, scalars_) && !planned_->serves_scalars(call.params)) return false;
   bool moved = false;
-  for (const Moving& moving : addresses_) {
-    const View& view = view_of(moving, call);
-    if (image_->holds(moving.param, view.data)) continue;
-    if (!is_addressable(view, is_read_in_units(moving.kind))) return false;
-    moved = true;
+  for (const Step& step : steps_) {
+    for (const Moving& moving : step.addresses) {
+      const View& view = view_of(moving, call);
+      if (step.image->holds(moving.param, view.data)) continue;
+      if (!is_addressable(view, is_read_in_units(moving.kind))) return false;
+      moved = true;
+    }
+    for (const Moving& moving : step.values) {
+      const DType dtype = step.kernel->tiled.params[static_cast<std::size_t>(moving.param)].dtype;
+      if (!is_param_value(dtype, scalar_of(*moving.source, call))) return false;
+    }
   }
-  if (moved && find_overlap(call)) return false;
-  return std::all_of(values_.begin(), values_.end(), [&](const Moving& moving) {
-    return is_param_value(planned_->tiled.params[static_cast<std::size_t>(moving.param)].dtype,
-                          scalar_of(*moving.source, call));
-  });
+  return !moved || !find_overlap(call);
 }
 
 bool DeviceLaunch::moves(const AttentionCall& call) const {
-  return std::any_of(addresses_.begin(), addresses_.end(),
-                     [&](const Moving& moving) { return !image_->holds(moving.param, view_of(moving, call).data); });
+  return std::any_of(steps_.begin(), steps_.end(), [&](const Step& step) {
+    return std::any_of(step.addresses.begin(), step.addresses.end(), [&](const Moving& moving) {
+      return !step.image->holds(moving.param, view_of(moving, call).data);
+    });
+  });
 }
 
 void DeviceLaunch::move_addresses(const AttentionCall& call, SourceLoc loc) {
-  for (const Moving& moving : addresses_) {
-    const View& view = view_of(moving, call);
-    if (image_->holds(moving.param, view.data)) continue;
-    if (moving.kind != Kind::q) check_on_device(moving.source->name, view, device_, loc);  // q gave the device
-    image_->set_pointer(moving.param, view.data);
+  for (Step& step : steps_) {
+    for (const Moving& moving : step.addresses) {
+      const View& view = view_of(moving, call);
+      if (step.image->holds(moving.param, view.data)) continue;
+      if (moving.kind != Kind::q) check_on_device(moving.source->name, view, device_, loc);  // q gave the device
+      step.image->set_pointer(moving.param, view.data);
+    }
   }
   last_q_ = call.q.data;
+}
+
+void DeviceLaunch::enqueue(runtime::cu::Stream stream) {
+  std::optional<runtime::DeviceBuffer> between;  // given back behind the kernels; a captured launch takes it along
+  if (between_bytes_ > 0) between.emplace(device_, between_bytes_, stream);
+  for (Step& step : steps_) {
+    for (int param : step.between) step.image->set_pointer(param, between ? between->data() : nullptr);
+    step.image->launch(*step.function, stream);
+  }
 }
 
 void DeviceLaunch::launch(const AttentionCall& call, SourceLoc loc) {
@@ -132,8 +167,9 @@ void DeviceLaunch::launch(const AttentionCall& call, SourceLoc loc) {
     if (asks) pinned_ = runtime::may_be_capturing(stream);
   }
   for (std::size_t i = 0; i < scalars_.size(); ++i) scalars_[i].value = call.params[i].value;
-  for (const Moving& moving : values_) image_->set_scalar(moving.param, scalar_of(*moving.source, call));
-  image_->launch(function_, stream);
+  for (Step& step : steps_)
+    for (const Moving& moving : step.values) step.image->set_scalar(moving.param, scalar_of(*moving.source, call));
+  enqueue(stream);
 }
 
 }  // namespace tessera::library

@@ -37,24 +37,35 @@ json source_json(const mask::Source& source) {
           {"tiles", counts_json(source.counts, false)}};
 }
 
-json passes_json(const mask::Plan& plan) {
+json optional_json(const std::optional<int>& value) { return value ? json(*value) : json(nullptr); }
+
+void add_needs(json& to, const KernelNeeds& kernel) {
+  to["schedule"] = to_string(kernel.schedule);
+  to["threads"] = kernel.threads;
+  to["blocks"] = kernel.blocks;
+  to["registers"] = optional_json(kernel.registers);
+  to["spill_bytes"] = optional_json(kernel.spill_bytes);
+  to["shared_bytes"] = kernel.shared_bytes;
+}
+
+json passes_json(const Explanation& e) {
   json passes = json::array();
-  for (const mask::Pass& pass : plan.passes) {
+  for (std::size_t i = 0; i < e.plan.passes.size(); ++i) {
+    const mask::Pass& pass = e.plan.passes[i];
     json sources = json::array();
     for (const mask::Source& source : pass.sources) sources.push_back(source_json(source));
-    passes.push_back(
-        {{"query_order", to_string(pass.queries)}, {"query_tile", pass.queries.tile()}, {"sources", sources}});
+    json& said = passes.emplace_back(
+        json{{"query_order", to_string(pass.queries)}, {"query_tile", pass.queries.tile()}, {"sources", sources}});
+    add_needs(said, e.kernels.at(i));
   }
   return passes;
 }
 
-json optional_json(const std::optional<int>& value) { return value ? json(*value) : json(nullptr); }
-
 std::string optional_text(const std::optional<int>& value) { return value ? std::to_string(*value) : "unknown"; }
 
-std::string threads_text(const Explanation& e) {
-  const std::string threads = fmt::format("{} threads", e.threads);
-  return e.blocks > 1 ? fmt::format("{} blocks of {}", e.blocks, threads) : threads;
+std::string threads_text(const KernelNeeds& kernel) {
+  const std::string threads = fmt::format("{} threads", kernel.threads);
+  return kernel.blocks > 1 ? fmt::format("{} blocks of {}", kernel.blocks, threads) : threads;
 }
 
 std::string passes_text(const mask::Plan& plan) {
@@ -86,10 +97,12 @@ std::string to_text(const Explanation& e) {
     text += fmt::format("bound      {:.2f} x faster than dense, by tiles\n",
                         static_cast<double>(counts.total) / static_cast<double>(counts.visited));
   }
-  text += fmt::format("predicted  {:.4f} ms a launch on an H200\n", e.predicted_ms);
-  text += fmt::format("kernel     {}, {}, {}, {} shared bytes, {} registers, {} spill bytes\n", e.target,
-                      to_string(e.schedule), threads_text(e), e.shared_bytes, optional_text(e.registers),
-                      optional_text(e.spill_bytes));
+  text += fmt::format("predicted  {:.4f} ms a call on an H200\n", e.predicted_ms);
+  for (const KernelNeeds& kernel : e.kernels) {
+    text += fmt::format("kernel     {}, {}, {}, {} shared bytes, {} registers, {} spill bytes\n", e.target,
+                        to_string(kernel.schedule), threads_text(kernel), kernel.shared_bytes,
+                        optional_text(kernel.registers), optional_text(kernel.spill_bytes));
+  }
   text += fmt::format("assembler  {}\n", e.assembler);
   text += fmt::format(
       "compile    trace {:.2f} ms, plan {:.2f}, passes {:.2f}, llvm {:.2f}, assemble {:.2f} ({}; {} so far)\n",
@@ -109,17 +122,12 @@ std::string to_json(const Explanation& e) {
                       {"kv_heads", e.kv_heads},     {"query_length", e.query_length},
                       {"key_length", e.key_length}, {"head_dim", e.head_dim},
                       {"value_dim", e.value_dim}};
-  result["passes"] = passes_json(e.plan);
+  result["passes"] = passes_json(e);
   result["tiles"] = counts_json(counts, true);
   result["skipped"] = skipped(counts);
   result["list_reason"] = e.plan.reason.empty() ? json(nullptr) : json(e.plan.reason);
   result["predicted_ms"] = e.predicted_ms;
-  result["schedule"] = to_string(e.schedule);
-  result["threads"] = e.threads;
-  result["blocks"] = e.blocks;
-  result["registers"] = optional_json(e.registers);
-  result["spill_bytes"] = optional_json(e.spill_bytes);
-  result["shared_bytes"] = e.shared_bytes;
+  add_needs(result, e.kernels.at(0));
   result["compile_ms"] = {{"trace", rounded(e.ms.trace)},
                           {"plan", rounded(e.ms.plan)},
                           {"passes", rounded(e.ms.passes)},

@@ -6,6 +6,7 @@
 //  "tiles": {"total": 64, "visited": 9, "full": 7, "partial": 2}, "skipped": 0.859,
 //  "predicted_ms": 0.42, "registers": 240, "spill_bytes": 0, "shared_bytes": 163912, "threads": 384, "blocks": 1,
 //  "compile_ms": {"trace": 0.1, "plan": 0.2, "passes": 1.9, "llvm": 60.1, "assemble": 180.4}, "cache": "compiled", ...}
+// What a kernel takes is said at the top level for the first pass, and in each pass for its own.
 // A number nobody could find out (registers, where nothing can assemble) is null, and "notes" says why.
 #pragma once
 
@@ -22,6 +23,13 @@ struct CompileTimes {
   double trace = 0, plan = 0, passes = 0, llvm = 0, assemble = 0;
 };
 
+// What the kernel of a pass takes.
+struct KernelNeeds {
+  backend::Schedule schedule;
+  std::optional<int> registers, spill_bytes;
+  int shared_bytes = 0, threads = 0, blocks = 1;
+};
+
 struct Explanation {
   std::string device;  // "NVIDIA H200", or "CPU (interpreter)"
   std::string target;
@@ -29,14 +37,12 @@ struct Explanation {
   DType dtype = DType::bf16;
   int head_dim = 0, value_dim = 0;
   std::int64_t batch = 0, heads = 0, kv_heads = 0, query_length = 0, key_length = 0;
-  mask::Plan plan;          // without its lists
-  double predicted_ms = 0;  // of a launch, by the cost model of an H200
-  backend::Schedule schedule;
-  std::optional<int> registers, spill_bytes;
-  int shared_bytes = 0, threads = 0, blocks = 1;
-  CompileTimes ms;
-  std::string cache;  // "compiled", "memory", "disk"
-  int compiles = 0;   // kernels this Attention has had to compile so far
+  mask::Plan plan;                   // without its lists
+  double predicted_ms = 0;           // of a call, by the cost model of an H200
+  std::vector<KernelNeeds> kernels;  // one a pass
+  CompileTimes ms;                   // of all of them
+  std::string cache;                 // "compiled", "memory", "disk"
+  int compiles = 0;                  // kernels this Attention has had to compile so far
   std::vector<std::string> notes;
 };
 

@@ -21,19 +21,24 @@ namespace {
 using Kind = ParameterSource::Kind;
 using Clock = std::chrono::steady_clock;
 
-Traced trace(const AttentionOptions& options, ForwardOptions forward_options) {
+Traced trace(const AttentionOptions& options, ForwardOptions forward_options, bool after = false) {
   if (*options.scale <= 0) forward_options.query_factor = *options.scale < 0 ? -1 : 0;
-  return options.dtype == DType::f16 ? forward.trace<f16>(options.mask, options.scores, forward_options)
-                                     : forward.trace<bf16>(options.mask, options.scores, forward_options);
+  const auto as = [&](const auto& program) {
+    return options.dtype == DType::f16 ? program.template trace<f16>(options.mask, options.scores, forward_options)
+                                       : program.template trace<bf16>(options.mask, options.scores, forward_options);
+  };
+  return after ? as(forward_after) : as(forward);
 }
 
-// The parameters of the forward program, by the names of its argument struct.
+// The parameters of the forward programs, by the names of its argument struct.
 Kind kind_named(const std::string& name) {
   constexpr std::pair<const char*, Kind> kinds[] = {{"q", Kind::q},
                                                     {"k", Kind::k},
                                                     {"v", Kind::v},
                                                     {"o", Kind::o},
                                                     {"lse", Kind::lse},
+                                                    {"earlier_o", Kind::earlier_o},
+                                                    {"earlier_lse", Kind::earlier_lse},
                                                     {"scale", Kind::scale},
                                                     {"key_lengths", Kind::key_lengths}};
   for (const auto& [text, kind] : kinds) {
@@ -74,14 +79,14 @@ std::vector<mask::TileList*> lists_of(mask::Plan& plan) {
 
 // Sources in the order in which tile_by_mask leaves the parameters: the program's, those of its functions, the plan's
 // lists, whose arrays they take.
-std::vector<ParameterSource> list_sources(const TracedProgram& program, mask::Plan& plan, std::int64_t heads) {
+std::vector<ParameterSource> list_sources(const Traced& traced, bool attention, mask::Plan& plan, std::int64_t heads) {
   std::vector<ParameterSource> sources;
-  for (const ir::Param& param : program.traced.kernel.params) {
-    Kind kind = program.attention ? kind_named(param.name) : Kind::argument;
+  for (const ir::Param& param : traced.kernel.params) {
+    Kind kind = attention ? kind_named(param.name) : Kind::argument;
     auto index = static_cast<int>(sources.size());
     sources.push_back({.kind = kind, .name = param.name, .table = nullptr, .index = index});
   }
-  for (const mask::Pointwise& function : program.traced.functions) {
+  for (const mask::Pointwise& function : traced.functions) {
     for (std::size_t i = 0; i < function.captures.size(); ++i) {
       sources.push_back(captured_source(function.function.params[i], function.captures[i]));
     }
@@ -122,6 +127,7 @@ void make_all_partial(mask::Plan& plan) {
   }
   for (mask::Pass& pass : plan.passes) {
     for (mask::Source& source : pass.sources) {
+      if (!std::holds_alternative<mask::TileList>(source.schedule)) continue;
       source.counts.partial += source.counts.full;
       source.counts.full = 0;
     }
@@ -132,6 +138,38 @@ mask::Plan plan_of(const TracedProgram& program, const PlanInput& input, const m
   const mask::PlanRequest request = request_of(input);
   if (program.plan_maker) return program.plan_maker->make(*program.mask, request);
   return costs ? mask::choose_plan(*program.mask, request, *costs) : mask::make_plan(*program.mask, request);
+}
+
+Traced simplified(Traced traced) {
+  traced.kernel = passes::simplify(traced.kernel);
+  return traced;
+}
+
+// The kernel of the plan's one pass, or of a program without a mask. The plan's lists are emptied.
+PlannedKernel kernel_of(const Traced& traced, const TracedProgram& program, mask::Plan* plan, std::int64_t heads) {
+  PlannedKernel kernel;
+  kernel.tiled = passes::simplify(passes::tile_by_mask(traced.kernel, plan, program.tiling));
+  kernel.text = ir::print(kernel.tiled);
+  mask::Plan none;
+  kernel.sources = list_sources(traced, program.attention, plan ? *plan : none, heads);
+  check_sources(kernel.tiled, kernel.sources);
+  return kernel;
+}
+
+std::vector<PlannedKernel> kernels_of(const TracedProgram& program, mask::Plan& plan, std::int64_t heads) {
+  std::vector<PlannedKernel> kernels;
+  if (!program.mask) kernels.push_back(kernel_of(program.traced, program, nullptr, heads));
+  const bool chain = plan.passes.size() > 1;
+  ensure(!chain || (plan.passes.size() == 2 && program.chained),
+         "chains are of two passes, of programs that have them");
+  for (std::size_t i = 0; i < plan.passes.size(); ++i) {
+    mask::Plan one;
+    one.passes.push_back(std::move(plan.passes[i]));
+    kernels.push_back(chain ? kernel_of(simplified(program.chained(static_cast<int>(i))), program, &one, heads)
+                            : kernel_of(program.traced, program, &one, heads));
+    plan.passes[i] = std::move(one.passes[0]);
+  }
+  return kernels;
 }
 
 }  // namespace
@@ -153,8 +191,7 @@ mask::PlanRequest request_of(const PlanInput& input) {
 
 TracedProgram plannable(Traced traced, passes::Tiling tiling) {
   TracedProgram result;
-  result.traced = std::move(traced);
-  result.traced.kernel = passes::simplify(result.traced.kernel);
+  result.traced = simplified(std::move(traced));
   result.tiling = std::move(tiling);
   int function = -1;
   ir::walk(result.traced.kernel.entry, [&](const ir::Op& op) {
@@ -176,6 +213,10 @@ TracedProgram trace_attention(const AttentionOptions& options, bool lse, bool bo
   passes::Tiling tiling;
   tiling.whole = {{ir::Axis::named("Depth"), options.head_dim}, {ir::Axis::named("Value"), options.value_dim}};
   TracedProgram result = plannable(trace(options, {.lse = lse, .key_lengths = bounded}), std::move(tiling));
+  result.chained = [options, lse, bounded](int pass) {
+    const bool first = pass == 0;
+    return trace(options, {.lse = first || lse, .key_lengths = bounded}, !first);
+  };
   result.plan_maker = options.plan_maker;
   result.attention = true;
   result.ms = ms_since(start);
@@ -191,6 +232,11 @@ bool same_scalars(const std::vector<mask::NamedScalar>& a, const std::vector<mas
 bool operator==(const PlanInput& a, const PlanInput& b) {
   return a.shapes == b.shapes && a.tile.query == b.tile.query && a.tile.key == b.tile.key &&
          a.key_lengths == b.key_lengths && same_scalars(a.scalars, b.scalars);
+}
+
+const PlannedKernel& Planned::only() const {
+  ensure(kernels.size() == 1, "a plan of one kernel");
+  return kernels[0];
 }
 
 bool Planned::serves_scalars(const std::vector<mask::NamedScalar>& scalars) const {
@@ -226,11 +272,7 @@ std::shared_ptr<const Planned> make_planned(const TracedProgram& program, PlanIn
                                          : std::numeric_limits<double>::infinity();
   }
   if (planned->list && program.bounded && input.key_lengths.empty()) make_all_partial(plan);
-  const ir::Kernel& traced = program.traced.kernel;
-  planned->tiled = passes::simplify(passes::tile_by_mask(traced, program.mask ? &plan : nullptr, program.tiling));
-  planned->text = ir::print(planned->tiled);
-  planned->sources = list_sources(program, plan, input.shapes.heads);
-  check_sources(planned->tiled, planned->sources);
+  planned->kernels = kernels_of(program, plan, input.shapes.heads);
   planned->input = std::move(input);
   planned->trace_ms = program.ms;
   planned->plan_ms = ms_since(start);

@@ -1,7 +1,12 @@
-// A program bound to the geometry of one set of shapes: the plan, the tiled kernel, and where each of its
-// parameters comes from.
+// A program bound to the geometry of one set of shapes: the plan, a tiled kernel for each of its passes, and where each
+// of their parameters comes from.
+//
+// Passes of a chain share the keys of a row among them. The first leaves O and LSE of its share where those of the call
+// go; the second reads them there and writes those of all keys over them, row by row. So a chain needs no memory but an
+// LSE where the call asks for none, and O of the first pass is rounded to its storage type once more.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +26,9 @@ struct ParameterSource {
     k,
     v,
     o,
-    lse,
+    lse,          // of the call; in a chain whose call has none, memory of the launch
+    earlier_o,    // of the pass before, which lies where o does
+    earlier_lse,  // likewise
     scale,
     key_lengths,   // of an attention call
     argument,      // of another program's call: argument `index`
@@ -44,6 +51,7 @@ struct TracedProgram {
   std::shared_ptr<const PlanMaker> plan_maker;  // in place of the planner, if there is one
   bool attention = false;                       // its arguments are those of an attention call
   bool bounded = false;                         // it is told how many keys exist
+  std::function<Traced(int pass)> chained;      // what the two passes of a chain compute; empty: it has one pass alone
   double ms = 0;                                // it took to trace
 };
 
@@ -63,16 +71,22 @@ struct PlanInput {
 };
 mask::PlanRequest request_of(const PlanInput& input);
 
-struct Planned {
-  PlanInput input;
-  mask::Plan plan;  // its lists' arrays are among the sources; no passes where the program has no mask
+struct PlannedKernel {
   ir::Kernel tiled;
   std::string text;                      // print(tiled)
   std::vector<ParameterSource> sources;  // one a parameter of `tiled`
-  bool list = false;                     // the plan reads lists, or is no planner's: made for its numbers alone
+};
+
+struct Planned {
+  PlanInput input;
+  mask::Plan plan;  // its lists' arrays are among the sources; no passes where the program has no mask
+  std::vector<PlannedKernel> kernels;  // launched one after the other: one a pass, or of the program without a mask
+  bool list = false;                   // the plan reads lists, or is no planner's: made for its numbers alone
   double trace_ms = 0, plan_ms = 0;
   std::optional<mask::Pointwise> mask;  // of the program
   double room = -1;                     // mask::scalar_room of a plan of spans, for scalars at their defaults
+
+  const PlannedKernel& only() const;  // of a plan that is no chain
 
   // Whether a call may use this: same shapes and, where the plan depends on them, same scalars and key lengths.
   bool serves(const PlanInput& call) const;

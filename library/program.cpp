@@ -65,10 +65,12 @@ struct Program::Impl {
   std::set<TableStore::Buffer> keep;  // as long as a captured launch may be replayed
   std::shared_ptr<const Planned> last;
 
-  BuildRequest request(const Planned& planned) const { return request_to_build(planned, *target, options.schedule); }
+  BuildRequest request(const Planned& planned) const {
+    return request_to_build(planned.only(), *target, options.schedule);
+  }
 
   const std::shared_ptr<const Built>& build(const Planned& planned) {
-    auto& place = built[planned.text];
+    auto& place = built[planned.only().text];
     if (!place) place = library::build(request(planned)).built;
     return place;
   }
@@ -91,7 +93,8 @@ struct Program::Impl {
 
   void check(const backend::Target& on) const {
     const std::shared_ptr<const Planned> planned = any_planned();
-    backend::place(planned->tiled, on, request_to_build(*planned, on, options.schedule).schedule);
+    const PlannedKernel& kernel = planned->only();
+    backend::place(kernel.tiled, on, request_to_build(kernel, on, options.schedule).schedule);
   }
 
   std::string explain() const {
@@ -143,7 +146,7 @@ struct Program::Impl {
 
   ir::Binding bind(const Planned& planned, const std::vector<ir::Argument>& given, const PlaceTable& place) const {
     std::vector<ir::Argument> arguments;
-    for (const ParameterSource& source : planned.sources) {
+    for (const ParameterSource& source : planned.only().sources) {
       if (source.kind == ParameterSource::Kind::argument) {
         arguments.push_back(given[static_cast<std::size_t>(source.index)]);
       } else if (source.kind == ParameterSource::Kind::captured) {
@@ -152,7 +155,7 @@ struct Program::Impl {
         arguments.emplace_back(source.value);
       }
     }
-    return ir::bind(planned.tiled, std::move(arguments));
+    return ir::bind(planned.only().tiled, std::move(arguments));
   }
 
   // The launch that was settled for an earlier call of this form, brought to the front, or null. The driver is asked
@@ -172,7 +175,7 @@ struct Program::Impl {
 
   ProgramLaunch& settle(const std::vector<ir::Argument>& given, const View& first, SourceLoc loc) {
     const std::shared_ptr<const Planned> planned = plan(given, loc);
-    check_one_memory(planned->tiled, given, Memory::device, loc);
+    check_one_memory(planned->only().tiled, given, Memory::device, loc);
     const runtime::Device& device = device_of("the first argument", first, loc);
     check_target(*target, options.target, device, loc);
     const runtime::ScopedContext current(device);  // tensor maps are encoded in it
@@ -198,8 +201,8 @@ struct Program::Impl {
 
   void run_on_host(const std::vector<ir::Argument>& given, SourceLoc loc) {
     const Planned& planned = *plan(given, loc);
-    check_one_memory(planned.tiled, given, Memory::host, loc);
-    ir::interpret(planned.tiled, bind(planned, given, host_view), {.threads = environment().threads});
+    check_one_memory(planned.only().tiled, given, Memory::host, loc);
+    ir::interpret(planned.only().tiled, bind(planned, given, host_view), {.threads = environment().threads});
   }
 };
 
@@ -250,8 +253,8 @@ std::string Program::ir(ir::Stage stage, SourceLoc loc) const {
   return at_line(loc, [&] {
     if (stage == ir::Stage::traced) return ir::print(traced());
     const Planned& planned = impl_->needed();
-    if (stage == ir::Stage::tiled) return planned.text;
-    return ir::print(backend::place(planned.tiled, *impl_->target, impl_->request(planned).schedule));
+    if (stage == ir::Stage::tiled) return planned.only().text;
+    return ir::print(backend::place(planned.only().tiled, *impl_->target, impl_->request(planned).schedule));
   });
 }
 

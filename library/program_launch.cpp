@@ -32,7 +32,7 @@ ProgramLaunch::ProgramLaunch(std::shared_ptr<const Planned> planned, std::shared
       device_(device),
       function_(built_->program.on(device)),
       given_(std::move(given)),
-      image_(built_->artifact, planned_->tiled, binding, device.zeros()) {}
+      image_(built_->artifact, planned_->only().tiled, binding, device.zeros()) {}
 
 bool ProgramLaunch::reads(const View& view) const {
   const View* first = first_view(given_);
@@ -44,12 +44,12 @@ bool ProgramLaunch::serves(const std::vector<ir::Argument>& arguments) const {
   bool moved = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const View* view = std::get_if<View>(&arguments[i]);
-    if (!view && !is_scalar_value(planned_->tiled.params[i].dtype, std::get<double>(arguments[i]))) return false;
+    if (!view && !is_scalar_value(planned_->only().tiled.params[i].dtype, std::get<double>(arguments[i]))) return false;
     if (!view || image_.holds(static_cast<int>(i), view->data)) continue;
     if (!is_addressable(*view, true)) return false;
     moved = true;
   }
-  return !moved || !find_overlap(planned_->tiled, arguments);
+  return !moved || !find_overlap(planned_->only().tiled, arguments);
 }
 
 void ProgramLaunch::launch(const std::vector<ir::Argument>& arguments, void* stream) {

@@ -51,7 +51,8 @@ Plan scheduled(const RankedPlan& ranked, const Pointwise& predicate, const PlanR
   const double heads = static_cast<double>(request.heads * request.batch);
   for (std::size_t i = 0; i < plan.passes.size(); ++i) {
     const double tiles = ranked.passes[i].sources[0].tally.visited * heads;
-    if (make_order_spans(plan.passes[i], predicate, request, tiles)) continue;
+    const std::shared_ptr<const Pointwise>& part = plan.passes[i].sources[0].part;
+    if (make_order_spans(plan.passes[i], part ? *part : predicate, request, tiles)) continue;
     make_lists(plan.passes[i], predicate, request);
     plan.reason = "in these token orders its key tiles are no box for each query tile";
   }
@@ -83,7 +84,7 @@ bool is_plain(const Plan& plan) {
 }
 
 double seconds_of(const Plan& plan, const PlanRequest& request, const TargetCosts& costs) {
-  double seconds = 0;
+  double seconds = plan.passes.size() > 1 ? costs.chaining(request.query_length * request.heads * request.batch) : 0;
   for (const Pass& pass : plan.passes) {
     const int rows = static_cast<int>(ceil_div(pass.queries.tile(), kQueryUnit)) * kQueryUnit;
     const Int query_tiles = TokenOrder(pass.queries, request.query_length).tiles() * request.heads * request.batch;
@@ -102,7 +103,7 @@ Plan choose_plan(const Pointwise& predicate, const PlanRequest& request, const T
   check_request(predicate, request);
   if (dense_seconds(request, costs) < kWorthASearch || !suggests_orders(predicate, request))
     return make_plan(predicate, request);
-  const std::vector<RankedPlan> ranked = rank_plans(predicate, request, costs, {.chained = false, .anchored = false});
+  const std::vector<RankedPlan> ranked = rank_plans(predicate, request, costs, {.chained = true, .anchored = false});
   const auto first =
       std::find_if(ranked.begin(), ranked.end(), [&](const RankedPlan& p) { return fits(p.plan, costs); });
   if (first == ranked.end()) return make_plan(predicate, request);

@@ -15,7 +15,7 @@ bool same_places(const TileList& a, const TileList& b) {
 }
 
 std::string unsupported(const Plan& plan) {
-  if (plan.passes.size() != 1) return fmt::format("{} passes, which are chained by no kernel yet", plan.passes.size());
+  if (plan.passes.size() != 1) return fmt::format("{} passes, each of which has a kernel", plan.passes.size());
   const Pass& pass = plan.passes[0];
   if (pass.sources.empty()) return "a pass without key sources";
   if (const std::string why = why_no_order(pass.queries); !why.empty())

@@ -89,8 +89,8 @@ struct Plan {
   Counts counts() const;
 };
 
-// Kernels are made of plans with one pass: InternalError, with what this plan has instead. All that takes a plan apart
-// goes through its passes and sources, and asks this first where it cannot yet.
+// A kernel is made of a plan with one pass, and of a chain one kernel a pass: InternalError, with what this plan has
+// instead. All that takes a plan apart goes through its passes and sources, and asks this first where it cannot yet.
 void check_supported(const Plan& plan);
 
 }  // namespace tessera::mask

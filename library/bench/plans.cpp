@@ -43,8 +43,10 @@ PlanRow plan_of(const Workload& workload) {
   input.tile = library::choose_tile({}, program, target);
   const auto planned = library::make_planned(program, input, &costs);
   PlanRow row{.workload = workload, .plan_ms = planned->plan_ms, .plan = planned->plan};
-  for (const library::ParameterSource& source : planned->sources)
-    if (is_list_table(source)) row.list_bytes += static_cast<std::int64_t>(sizeof(std::int32_t)) * source.table->size();
+  for (const library::PlannedKernel& kernel : planned->kernels)
+    for (const library::ParameterSource& source : kernel.sources)
+      if (is_list_table(source))
+        row.list_bytes += static_cast<std::int64_t>(sizeof(std::int32_t)) * source.table->size();
   row.predicted_ms =
       library::predicted_ms(planned->plan, library::request_of(input), options.head_dim, options.value_dim, target);
   return row;

@@ -262,6 +262,15 @@ TEST_CASE("a table of another rank than it is read with") {
         "error: table 'ids' has the shape [1, 50], and is read at 1 position; note: give it 1 dim");
 }
 
+TEST_CASE("one cubin of a chain") {
+  Attention attend({.mask = axial(Grid{128, 128}), .head_dim = 64, .target = "sm_90a"});
+  attend.prepare({.heads = 16, .query_length = 16384, .key_length = 16384});
+  CHECK(
+      refusal([&] { attend.cubin(); }) ==
+      "error: the plan is a chain of 2 passes, each of which has a cubin; note: ask for sass(), or set query_tile and "
+      "key_tile for a plan of one pass");
+}
+
 TEST_CASE("texts before there is anything to tell") {
   const Attention attend(small());
   const std::string nothing = "error: nothing was prepared or called yet; note: call prepare(shapes) first";

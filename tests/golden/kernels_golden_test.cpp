@@ -20,9 +20,9 @@ const backend::Target& target() { return backend::target_named("sm_90a"); }
 
 // <name>_tiled and <name>_placed, the latter with what the backend chooses.
 void check_kernel(const std::string& name, const library::Planned& planned) {
-  const backend::Schedule schedule = backend::resolve({}, planned.tiled, target());
-  test::check_golden(name + "_tiled", planned.text);
-  test::check_golden(name + "_placed", ir::print(backend::place(planned.tiled, target(), schedule)));
+  const backend::Schedule schedule = backend::resolve({}, planned.only().tiled, target());
+  test::check_golden(name + "_tiled", planned.only().text);
+  test::check_golden(name + "_placed", ir::print(backend::place(planned.only().tiled, target(), schedule)));
 }
 
 void check_attention(const std::string& name, Mask mask, bool lse) {

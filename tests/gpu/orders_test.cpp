@@ -2,9 +2,12 @@
 // sampled rows; and two probes on all rows: COUNT, and values that name their key.
 #include <doctest/doctest.h>
 
+#include <tessera/runtime/stream.h>
+
 #include "gpu/device_case.h"
 #include "library/order_cases.h"
 #include "library/order_programs.h"
+#include "support/gpu/graph.h"
 
 using namespace tessera;
 using namespace tessera::test;
@@ -102,6 +105,54 @@ TEST_CASE("schedules: more programs than multiprocessors, one stage, no overlap"
       if (c.queries > 4096) continue;
       check_sampled(c, name_of(order, c, 0), 8, schedule);
     }
+}
+
+TEST_CASE("chains: without an LSE, captured and replayed, on two streams at once") {
+  for (const OrderCase& order : order_cases()) {
+    if (order.name.find("a chain") != 0) continue;
+    CAPTURE(order.name);
+    Case c = shaped(64, DType::bf16, 0);
+    order.apply(c);
+    Attention attend(options_of(c));
+    Tensors expected(c), t(c);
+    run_on_device(attend, expected, c);
+    const DeviceTensors a(t), b(t);
+    const runtime::Stream left(test_device()), right(test_device());
+    const auto enqueue = [&](const DeviceTensors& to, const runtime::Stream& stream) {
+      AttentionCall call = to.call(c);
+      call.lse = {};
+      call.stream = stream.get();
+      attend(call);
+    };
+    const auto wrong = [&](const DeviceTensors& from) {
+      from.download(t);
+      const bool same = t.o.values() == expected.o.values();
+      t.o.poison();
+      return !same;
+    };
+    for (int n = 0; n < 20; ++n) enqueue(a, left), enqueue(b, right);
+    CHECK_FALSE(wrong(a));
+    CHECK_FALSE(wrong(b));
+    DeviceTensors again(t);
+    const Graph graph(left, runtime::cu::CaptureMode::global, [&] { enqueue(again, left); });
+    for (int n = 0; n < 3; ++n) {
+      again.o.upload(t.o);
+      graph.replay(right);
+      CHECK_FALSE(wrong(again));
+    }
+  }
+}
+
+TEST_CASE("axial attention at length is a chain that the planner finds, and right on sampled rows") {
+  for (int depth : {64, 128}) {
+    Case c{.batch = 1, .heads = 16, .kv_heads = 8, .queries = 9216, .keys = 9216, .depth = depth};
+    c.query_tile = c.key_tile = 0;
+    c.mask = axial(Grid{96, 96});
+    c.allowed = [](const Pair& p) { return p.q / 96 == p.k / 96 || p.q % 96 == p.k % 96; };
+    Attention attend(options_of(c));
+    check_sampled(attend, c, "axial", 24);
+    CHECK(attend.explain().find("pass 1") != std::string::npos);
+  }
 }
 
 TEST_CASE("calls of other lengths make plans of their own") {

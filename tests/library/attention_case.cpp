@@ -63,7 +63,8 @@ Problem Tensors::problem(const Case& c) const {
           .scale = c.scale.value_or(1 / std::sqrt(static_cast<double>(c.depth))),
           .allowed = c.allowed,
           .score = c.score,
-          .key_lengths = c.key_lengths};
+          .key_lengths = c.key_lengths,
+          .chained = c.chained};
 }
 
 void check_case(const Case& c, const std::string& name) {

@@ -25,6 +25,7 @@ struct Case {
   int query_tile = 64, key_tile = 64;
   std::vector<mask::NamedScalar> params = {};
   std::shared_ptr<const library::PlanMaker> plan_maker = {};
+  bool chained = false;  // its plan has two passes
 };
 
 // The tensors of a case: inputs filled, outputs poisoned, guards around all.

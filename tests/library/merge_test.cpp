@@ -63,7 +63,7 @@ ir::Kernel tiled_for(const Parts& parts, const Part& out) {
       : narrow     ? merge_program.trace<f32, bf16>(count, 0)
                    : merge_program.trace<f32, f32>(count, 0);
   passes::Tiling tiling{.tiles = {{ir::Axis::named("Query"), 16}}, .whole = {{ir::Axis::named("Value"), 24}}};
-  return library::make_planned(library::plannable(std::move(traced), std::move(tiling)), {})->tiled;
+  return library::make_planned(library::plannable(std::move(traced), std::move(tiling)), {})->only().tiled;
 }
 void run(const ir::Kernel& kernel, const Parts& parts, Part& out) {
   std::vector<ir::Argument> arguments;

@@ -39,15 +39,16 @@ void by_spans(Case& c, const Order& queries, const Order& keys, const std::vecto
 }
 
 // The plan that is found without help, on a device so small that every launch is worth a search.
-void as_chosen(Case& c) {
+void as_chosen(Case& c, std::size_t passes = 1) {
   c.plan_maker = std::make_shared<const library::PlanMaker>(
-      library::PlanMaker{[](const mask::Pointwise& predicate, const mask::PlanRequest& request) {
+      library::PlanMaker{[passes](const mask::Pointwise& predicate, const mask::PlanRequest& request) {
         mask::TargetCosts costs;
         costs.rates = {{128, 1e12}, {64, 0.8e12}};
         costs.depth = costs.value = 64;
         costs.processors = 1;
         const mask::Plan plan = mask::choose_plan(predicate, request, costs);
         ensure(!mask::is_plain(plan), "a plan in token orders");
+        ensure(plan.passes.size() == passes, "a chain where the case wants one");
         return plan;
       }});
 }
@@ -123,6 +124,64 @@ void fixed(Case& c) {
     second.part = std::make_shared<const mask::Pointwise>(columns.predicate());
     return testing::plan_of(queries, {first, second});
   });
+}
+
+// What a pass sees of a case's pairs, as its kernel asks it and as its list is made.
+struct Share {
+  Order queries, keys;
+  Mask mask;
+  AllowedPair allowed;
+};
+
+void chained(Case& c, const Share& first, const Share& second) {
+  c.chained = true;
+  c.mask = first.mask | second.mask;
+  c.allowed = [first = first.allowed, second = second.allowed](const Pair& p) {
+    return first(p.q, p.k) || second(p.q, p.k);
+  };
+  plan_with(c, [first, second](Lengths lengths) {
+    mask::Plan plan;
+    for (const Share& share : {first, second}) {
+      mask::Source source = testing::listed(share.queries, share.keys, lengths, share.allowed);
+      source.part = std::make_shared<const mask::Pointwise>(share.mask.predicate());
+      plan.passes.push_back(testing::plan_of(share.queries, {std::move(source)}).passes[0]);
+    }
+    return plan;
+  });
+}
+
+// The row of a grid, then the rest of the column.
+void cross(Case& c, int columns) {
+  chained(c,
+          {Order::identity(64), Order::identity(80), [=](Position q, Position k) { return q / columns == k / columns; },
+           [=](std::int64_t q, std::int64_t k) { return q / columns == k / columns; }},
+          {{{{columns, 64}, {1, 1}}},
+           {{{columns, 48}, {1, 1}}},
+           [=](Position q, Position k) { return q % columns == k % columns && q / columns != k / columns; },
+           [=](std::int64_t q, std::int64_t k) { return q % columns == k % columns && q / columns != k / columns; }});
+}
+
+// Neighbours for the first 200 queries, every 32nd key for those from 150 on but for every fifth: of the rows some see
+// keys in both passes, some in one of them, and some nowhere.
+void sparse_rows(Case& c) {
+  chained(
+      c,
+      {Order::identity(128), Order::identity(64), [](Position q, Position k) { return q < 200 && abs(q - k) <= 20; },
+       [](std::int64_t q, std::int64_t k) { return q < 200 && std::abs(q - k) <= 20; }},
+      {{{{32, 64}, {1, 1}}},
+       {{{32, 16}, {1, 1}}},
+       [](Position q, Position k) {
+         return q >= 150 && q % 5 != 2 && (q - k) % 32 == 0 && (q >= 200 || abs(q - k) > 20);
+       },
+       [](std::int64_t q, std::int64_t k) {
+         return q >= 150 && q % 5 != 2 && (q - k) % 32 == 0 && (q >= 200 || std::abs(q - k) > 20);
+       }});
+}
+
+void axial_or_near(Case& c, int columns) {
+  c.chained = true;  // as the planner finds
+  c.mask = [=](Position q, Position k) { return q % columns == k % columns || abs(q - k) <= 10; };
+  c.allowed = [=](const Pair& p) { return p.q % columns == p.k % columns || std::abs(p.q - p.k) <= 10; };
 }
 
 void ends(Case& c, std::vector<std::int64_t> lengths) {
@@ -258,6 +317,22 @@ const std::vector<OrderCase>& order_cases() {
          tokens(c, 1536, 1536), near(c, 64, 4, 4);
          ends(c, {1536, 900});
          as_chosen(c);
+       }},
+      {"a chain: rows of a grid, then columns", [](Case& c) { tokens(c, 500, 500), cross(c, 23); }},
+      {"a chain: rows with keys in both passes, in one, in none", [](Case& c) { tokens(c, 450, 401), sparse_rows(c); }},
+      {"a chain whose keys end where each sequence says",
+       [](Case& c) {
+         tokens(c, 333, 333), cross(c, 16);
+         ends(c, {333, 0, 100});
+       }},
+      {"a chain, as planned", [](Case& c) { tokens(c, 1024, 1024), axial_or_near(c, 64), as_chosen(c, 2); }},
+      {"a chain of lengths that nothing divides, as planned",
+       [](Case& c) { tokens(c, 1009, 1001), axial_or_near(c, 48), as_chosen(c, 2); }},
+      {"a chain whose keys end where each sequence says, as planned",
+       [](Case& c) {
+         tokens(c, 1024, 1024), axial_or_near(c, 64);
+         ends(c, {1024, 700});
+         as_chosen(c, 2);
        }},
   };
   return cases;

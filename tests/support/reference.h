@@ -24,6 +24,7 @@ struct Problem {
   std::function<bool(const Pair&)> allowed = [](const Pair&) { return true; };
   std::function<double(const Pair&, double)> score = [](const Pair&, double s) { return s; };
   std::vector<std::int64_t> key_lengths = {};  // per batch; empty: all keys
+  bool chained = false;                        // O of a first pass is stored, and read by a second one
 
   std::int64_t key_length(std::int64_t batch) const;
 };
@@ -43,7 +44,8 @@ Result attention_in_storage_type(const Problem& problem);
 // Largest |a - b|; infinities must agree exactly, a NaN on either side is infinitely far.
 double max_difference(const std::vector<double>& a, const std::vector<double>& b);
 
-// Twice the error of the storage-type computation, plus 1e-5, for O and for LSE.
+// Twice the error of the storage-type computation, plus 1e-5, for O and for LSE; of a chain also what storing O once
+// more may round away.
 struct Tolerance {
   double o, lse;
 };

@@ -5,6 +5,7 @@
 #include <tessera/dsl/mask/lists.h>
 
 #include "dsl/mask/geometry_catalogue.h"
+#include "dsl/mask/maps.h"
 #include "dsl/mask/predicates.h"
 #include "dsl/mask/workloads.h"
 
@@ -23,7 +24,7 @@ mask::PlanRequest request(std::int64_t tokens, std::int64_t heads) {
 std::string orders(const mask::Plan& plan) {
   std::string text;
   for (const mask::Pass& pass : plan.passes) {
-    text += "Q" + to_string(pass.queries);
+    text += (text.empty() ? "Q" : " >> Q") + to_string(pass.queries);
     for (const mask::Source& source : pass.sources)
       text +=
           " K" + to_string(source.keys) + (std::holds_alternative<mask::Spans>(source.schedule) ? " spans" : " list");
@@ -53,6 +54,38 @@ TEST_CASE("grids are cut in boxes, residues in classes") {
   CHECK(chosen(neighbourhood_grid({{128, 33}, {128, 33}}), request(16384, 16)) ==
         "Q[128:8, 1:16] K[128:8, 1:16] spans");
   CHECK(chosen(dilated(4, 512), request(16384, 16)) == "Q[4:128, 1:1] K[4:128, 1:1] spans");
+}
+
+TEST_CASE("rows that want two orders are a chain, where a second launch and O once more pay") {
+  const mask::Pointwise axial =
+      predicate("axial", [](Args& a) { return (a.q / 128 == a.k / 128) | (a.q % 128 == a.k % 128); });
+  const mask::Pointwise strided =
+      predicate("strided", [](Args& a) { return (a.k <= a.q) & ((a.q - a.k < 256) | ((a.q - a.k) % 64 == 0)); });
+  const std::string crossed = "Q[1:128] K[1:128] spans >> Q[128:128, 1:1] K[128:128, 1:1] list";
+  CHECK(chosen(axial, request(16384, 16)) == crossed);
+  CHECK(chosen(strided, request(16384, 16)).find(" >> Q[64:") != std::string::npos);
+  mask::TargetCosts costs = h200_costs(128);
+  const auto passes = [&] { return mask::choose_plan(axial, request(16384, 16), costs).passes.size(); };
+  CHECK(passes() == 2);
+  costs.bytes_per_second /= 1000;
+  CHECK(passes() == 1);
+  costs = h200_costs(128);
+  costs.launch_seconds = 1e-3;
+  CHECK(passes() == 1);
+}
+
+TEST_CASE("the passes of a chain have no pair in common, and all pairs of the mask") {
+  const mask::Pointwise axial =
+      predicate("axial", [](Args& a) { return (a.q / 64 == a.k / 64) | (a.q % 64 == a.k % 64); });
+  const mask::PlanRequest r = request(4095, 256);
+  const mask::Plan plan = mask::choose_plan(axial, r, h200_costs(128));
+  REQUIRE(plan.passes.size() == 2);
+  const mask::Pointwise &first = *plan.passes[0].sources.at(0).part, &second = *plan.passes[1].sources.at(0).part;
+  const Oracle all(axial, r), one(first, r), other(second, r);
+  int wrong = 0;
+  for (std::int64_t q = 0; q < r.query_length; q += 509)
+    for (std::int64_t k = 0; k < r.key_length; ++k) wrong += all.live(q, k) != one.live(q, k) + other.live(q, k);
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("what a launch does not gain by is not searched for") {

@@ -194,7 +194,7 @@ TEST_CASE("candidates come from the constants that divide and reduce positions")
   CHECK(shifted.origins.at(7) == 4);
 }
 
-TEST_CASE("plans of two passes, and tiles that start at the keys of a row, are no kernel's") {
+TEST_CASE("plans of two passes, and tiles that start at the keys of a row, are not one kernel's") {
   for (const Workload& w : workloads()) {
     const std::string name = w.name;
     if (name != "axial" && name != "longformer" && name != "dilated 4") continue;

@@ -349,7 +349,7 @@ TEST_CASE("plans that no kernel is made of are refused, with what they have") {
   };
   CHECK(refusal([](mask::Plan&) {}) == "supported");
   CHECK(says(refusal([](mask::Plan& p) { p.passes.push_back(p.passes[0]); }),
-             "a plan has 2 passes, which are chained by no kernel yet"));
+             "a plan has 2 passes, each of which has a kernel"));
   CHECK(says(refusal([](mask::Plan& p) { p.passes.clear(); }), "a plan has 0 passes"));
   CHECK(says(refusal([](mask::Plan& p) { p.passes[0].sources.clear(); }), "a plan has a pass without key sources"));
   CHECK(refusal([](mask::Plan& p) { p.passes[0].sources.push_back(p.passes[0].sources[0]); }) == "supported");

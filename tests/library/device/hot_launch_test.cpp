@@ -8,6 +8,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <tessera/library/plan_maker.h>
+
 using namespace tessera;
 using namespace tessera::test;
 
@@ -47,6 +49,18 @@ std::string text(const DriverCalls& calls) {
   std::string all;
   for (const auto& [name, count] : calls) all += fmt::format("{} {}; ", name, count);
   return all;
+}
+
+// Near keys, then the rest: each with a list.
+mask::Plan in_two_passes(const mask::Pointwise& predicate, mask::PlanRequest request) {
+  request.allow_spans = false;
+  const Mask near = window(3, 0);
+  mask::Plan plan;
+  for (const mask::Pointwise& part : {near.predicate(), both(predicate, negated(near.predicate()))}) {
+    plan.passes.push_back(mask::make_plan(part, request).passes[0]);
+    plan.passes.back().sources[0].part = std::make_shared<const mask::Pointwise>(part);
+  }
+  return plan;
 }
 
 #define CHECK_CALLS(given, wanted) CHECK(text(given) == text(wanted))
@@ -102,6 +116,34 @@ TEST_CASE("a launch that reads memory of ours asks whether it is captured, until
   CHECK_CALLS(driver_calls([&] { attend(at.call); }),
               (DriverCalls{{"cuCtxGetCurrent", 2}, {"cuStreamIsCapturing", 1}, {"cuLaunchKernel", 1}}));
   runtime::test::state().capturing = false;
+}
+
+TEST_CASE("a chain is two launches, with an allocation of their stream between them where no LSE is asked for") {
+  DeviceCall at;
+  AttentionOptions two = options(window(9, 0));
+  two.plan_maker = std::make_shared<const library::PlanMaker>(library::PlanMaker{in_two_passes});
+  Attention attend(two);
+  const runtime::ScopedContext current(device_at(0));
+  attend(at.call);
+  const DriverCalls twice = plus(kLaunchInContext, kLaunchInContext);
+  const DriverCalls asks{{"cuCtxGetCurrent", 1}, {"cuStreamIsCapturing", 1}};  // lists are memory of ours
+  CHECK_CALLS(driver_calls([&] { attend(at.call); }), plus(twice, asks));
+  CHECK(allocations_of(attend, at.call) == 0);
+
+  at.call.lse = {};
+  attend(at.call);
+  const DriverCalls between{{"cuCtxGetCurrent", 1},
+                            {"cuMemAllocAsync", 1},
+                            {"cuMemFreeAsync", 1},
+                            {"cuCtxPushCurrent", 1},
+                            {"cuCtxPopCurrent", 1}};
+  CHECK_CALLS(driver_calls([&] { attend(at.call); }), plus(plus(twice, asks), between));
+
+  // The first kernel writes the LSE where the second reads it, and O where the second reads and writes it.
+  const DeviceTensor other(bf16, at.o.view.shape);
+  at.call.o.data = other.view.data;
+  CHECK_CALLS(driver_calls([&] { attend(at.call); }),
+              plus(plus(plus(twice, asks), between), {{"cuPointerGetAttributes", 3}, {"cuTensorMapEncodeTiled", 2}}));
 }
 
 TEST_CASE("a call of a form seen before allocates nothing, whatever it gives") {

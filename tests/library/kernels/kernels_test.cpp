@@ -43,7 +43,7 @@ struct Kernel {
 class Shop {
  public:
   void order(const std::string& name, std::shared_ptr<const library::Planned> planned, bool products) {
-    auto [place, first] = by_text_.emplace(planned->text, kernels_.size());
+    auto [place, first] = by_text_.emplace(planned->only().text, kernels_.size());
     if (first) {
       kernels_.push_back({name, std::move(planned), products, {}, {}, {}});
     } else {
@@ -66,7 +66,7 @@ class Shop {
  private:
   static void make(Kernel& kernel) try {
     const backend::Target& target = backend::target_named("sm_90a");
-    const ir::Kernel& tiled = kernel.planned->tiled;
+    const ir::Kernel& tiled = kernel.planned->only().tiled;
     kernel.artifact = backend::compile(tiled, target, backend::resolve({}, tiled, target)).artifact;
     kernel.assembly = assemble(kernel.artifact.ptx, target.name);
   } catch (const std::exception& error) {
