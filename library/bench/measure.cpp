@@ -10,17 +10,20 @@
 
 namespace tessera::bench {
 
-TileWork tiles_of(const nlohmann::ordered_json& explained) {
-  const auto& pass = explained.at("passes").at(0);
+std::vector<TileWork> tiles_of(const nlohmann::ordered_json& explained) {
   const auto& shapes = explained.at("shapes");
-  TileWork work;
-  work.visited = explained.at("tiles").at("visited");
-  work.query_tile = pass.at("query_tile");
-  work.key_tile = pass.at("sources").at(0).at("key_tile");
-  const std::int64_t queries = shapes.at("query_length");
-  work.query_tiles = shapes.at("batch").get<std::int64_t>() * shapes.at("heads").get<std::int64_t>() *
-                     ((queries + work.query_tile - 1) / work.query_tile);
-  return work;
+  const std::int64_t queries = shapes.at("query_length"),
+                     heads = shapes.at("batch").get<std::int64_t>() * shapes.at("heads").get<std::int64_t>();
+  std::vector<TileWork> all;
+  for (const auto& pass : explained.at("passes")) {
+    const int query_tile = pass.at("query_tile");
+    std::int64_t query_tiles = heads * ((queries + query_tile - 1) / query_tile);
+    for (const auto& source : pass.at("sources")) {
+      all.push_back({source.at("tiles").at("visited"), query_tiles, query_tile, source.at("key_tile")});
+      query_tiles = 0;
+    }
+  }
+  return all;
 }
 
 Measured measure(const runtime::Device& device, const Workload& workload, int launches) {
@@ -74,7 +77,7 @@ std::vector<Row> measure_all(const runtime::Device& device, const std::vector<Wo
       const Row& reference = measured(*dense);
       if (reference.measured)
         row.bound_ms =
-            tile_bound_ms(row.measured->tiles, reference.measured->tiles, reference.measured->single.median_ms);
+            tile_bound_ms(row.measured->tiles, reference.measured->tiles.front(), reference.measured->single.median_ms);
     }
     result.push_back(std::move(row));
   }

@@ -13,7 +13,7 @@ struct Measured {
   LaunchTimes single;
   double sustained_ms = 0;
   double first_call_ms = 0;  // of the host: tracing, planning, compiling or fetching from disk, loading
-  TileWork tiles;
+  std::vector<TileWork> tiles;
   nlohmann::ordered_json explained;  // Attention::explain_json
 };
 
@@ -31,7 +31,7 @@ Measured measure(const runtime::Device& device, const Workload& workload, int la
 std::vector<Row> measure_all(const runtime::Device& device, const std::vector<Workload>& workloads,
                              const std::vector<Workload>& everything, int launches);
 
-// From explain_json and the shapes.
-TileWork tiles_of(const nlohmann::ordered_json& explained);
+// Of each source of each pass, from explain_json and the shapes; a pass's query tiles are its first source's.
+std::vector<TileWork> tiles_of(const nlohmann::ordered_json& explained);
 
 }  // namespace tessera::bench

@@ -40,8 +40,10 @@ json row_json(const Row& row) {
   result["launches"] = m.single.launches;
   result["host_us"] = rounded(m.single.host_us, 0.01);
   result["first_call_ms"] = rounded(m.first_call_ms, 0.001);
-  result["query_tiles"] = m.tiles.query_tiles;
-  result["tile"] = {m.tiles.query_tile, m.tiles.key_tile};
+  std::int64_t query_tiles = 0;
+  for (const TileWork& work : m.tiles) query_tiles += work.query_tiles;
+  result["query_tiles"] = query_tiles;
+  result["tile"] = {m.tiles.at(0).query_tile, m.tiles.at(0).key_tile};
   for (const char* name : {"tiles", "schedule", "registers", "spill_bytes", "shared_bytes", "compile_ms", "notes"})
     result[name] = m.explained.at(name);
   return result;

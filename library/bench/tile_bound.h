@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace tessera::bench {
 
@@ -16,7 +17,8 @@ struct TileWork {
 inline constexpr double kTilesOfARow =
     1.4;  // that fixed part, in tiles: what rows are held to, however the costs are fitted
 
-// `dense` and its time are of a kernel of the same dims. Tiles of another size count by their area.
-double tile_bound_ms(const TileWork& work, const TileWork& dense, double dense_ms);
+// `dense` and its time are of a kernel of the same dims. Tiles of another size count by their area. Of several sources
+// and passes: the sum.
+double tile_bound_ms(const std::vector<TileWork>& work, const TileWork& dense, double dense_ms);
 
 }  // namespace tessera::bench

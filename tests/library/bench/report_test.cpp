@@ -13,7 +13,7 @@ namespace {
 // Attention::explain_json of a workload with `visited` tiles of 128 x 128, as far as reports read it.
 json explained(const Workload& w, std::int64_t visited) {
   return {{"shapes", {{"batch", w.batch}, {"heads", w.heads}, {"query_length", w.tokens}}},
-          {"passes", {{{"query_tile", 128}, {"sources", {{{"key_tile", 128}}}}}}},
+          {"passes", {{{"query_tile", 128}, {"sources", {{{"key_tile", 128}, {"tiles", {{"visited", visited}}}}}}}}},
           {"tiles", {{"total", visited}, {"visited", visited}, {"full", visited}, {"partial", 0}}},
           {"schedule", "warpgroups 2, stages 2, overlap"},
           {"registers", 168},
@@ -43,17 +43,26 @@ const RunInfo kInfo{"NVIDIA H200", "2026-11-30", "abc1234", "standard"};
 TEST_CASE(
     "the tile bound counts tiles, and a part of a tile for each query tile, at the dense kernel's time per tile") {
   const TileWork dense{.visited = 1000, .query_tiles = 10, .query_tile = 128, .key_tile = 128};
-  CHECK(tile_bound_ms({.visited = 100, .query_tiles = 10, .query_tile = 128, .key_tile = 128}, dense, 5) ==
-        doctest::Approx((100 + 14) * 5.0 / 1000));
-  CHECK(tile_bound_ms({.visited = 100, .query_tiles = 10, .query_tile = 64, .key_tile = 96}, dense, 5) ==
-        doctest::Approx(114 * 0.375 * 5.0 / 1000));
-  CHECK(tile_bound_ms({.visited = 1, .query_tiles = 1, .query_tile = 128, .key_tile = 128}, {}, 5) == 0);
+  const TileWork same{.visited = 100, .query_tiles = 10, .query_tile = 128, .key_tile = 128};
+  const TileWork small{.visited = 100, .query_tiles = 10, .query_tile = 64, .key_tile = 96};
+  CHECK(tile_bound_ms({same}, dense, 5) == doctest::Approx((100 + 14) * 5.0 / 1000));
+  CHECK(tile_bound_ms({small}, dense, 5) == doctest::Approx(114 * 0.375 * 5.0 / 1000));
+  CHECK(tile_bound_ms({same, small}, dense, 5) == doctest::Approx(114 * 1.375 * 5.0 / 1000));
+  CHECK(tile_bound_ms({same}, {}, 5) == 0);
 }
 
 TEST_CASE("tiles are read from what an attention explains") {
   Workload w = workload("dense_n4k_d128");
   w.tokens = 4000;
-  const TileWork tiles = tiles_of(explained(w, 77));
+  json two = explained(w, 77);
+  CHECK(tiles_of(two).size() == 1);
+  two.at("passes").push_back(two.at("passes").at(0));
+  two.at("passes").at(1).at("query_tile") = 64;
+  two.at("passes").at(1).at("sources").push_back(two.at("passes").at(0).at("sources").at(0));
+  CHECK(tiles_of(two).size() == 3);
+  CHECK(tiles_of(two)[1].query_tiles == 4 * 16 * 63);
+  CHECK(tiles_of(two)[2].query_tiles == 0);  // of the same rows
+  const TileWork tiles = tiles_of(two)[0];
   CHECK(tiles.visited == 77);
   CHECK(tiles.query_tiles == 4 * 16 * 32);
   CHECK(tiles.query_tile == 128);
