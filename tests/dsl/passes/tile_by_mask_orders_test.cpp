@@ -7,6 +7,7 @@
 #include <tessera/dsl/passes/simplify.h>
 #include <tessera/dsl/passes/tile_by_mask.h>
 
+#include "dsl/mask/at_points.h"
 #include "dsl/mask/order_plans.h"
 #include "dsl/mask/predicates.h"
 #include "dsl/passes/attention_program.h"
@@ -29,8 +30,8 @@ mask::PlanRequest request(Lengths lengths) {
 }
 
 AllowedPair pairs_of(const mask::Pointwise& m, Lengths lengths) {
-  return [&m, lengths](std::int64_t q, std::int64_t k) {
-    return mask::allows(m, {q, k, 0, 0, lengths.queries, lengths.keys});
+  return [allows = at_points(m), lengths](std::int64_t q, std::int64_t k) {
+    return allows({q, k, 0, 0, lengths.queries, lengths.keys});
   };
 }
 
