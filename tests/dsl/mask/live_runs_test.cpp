@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "dsl/mask/at_points.h"
 #include "dsl/mask/maps.h"
 #include "dsl/mask/predicates.h"
 
@@ -30,9 +31,10 @@ Runs runs_of(mask::LiveRuns& runs, std::int64_t query) {
 
 Runs by_points(const mask::Pointwise& predicate, const mask::PlanRequest& r, mask::Point point) {
   Runs found;
+  const auto allows = at_points(predicate, r.scalars);
   point.query_length = r.query_length, point.key_length = r.key_length;
   for (point.k = 0; point.k < r.key_length; ++point.k) {
-    if (!mask::allows(predicate, point, r.scalars)) continue;
+    if (!allows(point)) continue;
     if (found.empty() || found.back().second != point.k) found.emplace_back(point.k, point.k);
     ++found.back().second;
   }

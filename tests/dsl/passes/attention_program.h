@@ -9,6 +9,7 @@
 #include <tessera/dsl/ir/print.h>
 #include <tessera/dsl/mask/planner.h>
 
+#include "dsl/mask/at_points.h"
 #include "support/reference.h"
 #include "support/tensor.h"
 
@@ -147,8 +148,8 @@ inline test::Problem attention_problem(const Inputs& in, const mask::Pointwise& 
   test::Problem p;
   p.q = &in.q, p.k = &in.k, p.v = &in.v, p.scale = 1 / std::sqrt(double(in.q.shape()[3]));
   p.key_lengths = r.key_lengths;
-  p.allowed = [&](const test::Pair& x) {
-    return mask::allows(mask, {x.q, x.k, x.head, x.batch, r.query_length, r.key_length}, r.scalars);
+  p.allowed = [&r, allows = at_points(mask, r.scalars)](const test::Pair& x) {
+    return allows({x.q, x.k, x.head, x.batch, r.query_length, r.key_length});
   };
   return p;
 }
