@@ -21,7 +21,8 @@ std::string refusal(const Work& work) {
 }  // namespace
 
 TEST_CASE("suites and workloads") {
-  CHECK(refusal([] { suite("fast"); }) == "error: there is no suite 'fast'; note: there are: standard, quick, all");
+  CHECK(refusal([] { suite("fast"); }) ==
+        "error: there is no suite 'fast'; note: there are: standard, quick, all, lengths");
   CHECK(refusal([] { only(only(suite("standard"), {"_gqa_", "prefix"}), {"spiral", "helix"}); }) ==
         "error: no workload of the suite has 'spiral' or 'helix' in its name; note: there are: causal_gqa_n16k_d128, "
         "prefix2k_n16k_d128");

@@ -102,7 +102,8 @@ TEST_CASE("what there is to measure, and where") {
   CHECK(refusal("tune") == "error: tune needs a pattern; note: give one of " + names_of_patterns());
   CHECK(refusal("tune prefix") == "error: pattern 'prefix' needs --length; note: keys of the prefix");
   CHECK(refusal("bench causal") == "error: bench takes no 'causal'; note: leave it out");
-  CHECK(refusal("bench --suite all_of_it") == "error: --suite is 'all_of_it'; note: it is one of standard, quick, all");
+  CHECK(refusal("bench --suite all_of_it") ==
+        "error: --suite is 'all_of_it'; note: it is one of standard, quick, all, lengths");
   CHECK(
       refusal("bench --list --suite quick --only spiral,helix")
           .starts_with("error: no workload of the suite has 'spiral' or 'helix' in its name; note: there are: dense_"));

@@ -20,7 +20,8 @@ std::map<std::string, nlohmann::json> measured_rows() {
   for (const char* suite : {"standard", "all"}) {
     std::ifstream file(std::string(TESSERA_TESTS_DIR "/perf/results/2026-12-01-nvidia-h200-") + suite + ".json");
     REQUIRE(file.good());
-    for (const nlohmann::json& row : nlohmann::json::parse(file).at("rows")) rows[row.at("workload")] = row;
+    const nlohmann::json result = nlohmann::json::parse(file);
+    for (const nlohmann::json& row : result.at("rows")) rows[row.at("workload")] = row;
   }
   return rows;
 }

@@ -73,7 +73,7 @@ TEST_CASE("a suite, with what does not fit and what has nothing dense beside it"
   REQUIRE(rows.size() == 3);
   REQUIRE(rows[0].measured);
   CHECK(rows[0].measured->single.median_ms == 1.5);
-  const TileWork& tiles = rows[0].measured->tiles;
+  const TileWork& tiles = rows[0].measured->tiles.at(0);
   CHECK(tiles.visited < 2 * 3 * 4);
   REQUIRE(rows[0].bound_ms);
   const double dense_tiles = 2.0 * 3 * 4;  // of 192 x 128, the default for these dims
