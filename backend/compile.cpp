@@ -53,8 +53,8 @@ class Pipeline {
 // loads must stand where a producer can reach them before memory is placed, and the loop over programs around all that
 // the tickets of rings run through; rings are deepened before a producer may run ahead; products move once a consumer's
 // program stands alone; barriers go where the products have ended up, and turns around them; and all that needs shared
-// memory must be there before it can be counted. What then is left of it, stores may use. The program of
-// a warpgroup without rows is what waits and arrives in the finished one.
+// memory must be there before it can be counted. What then is left of it, stores may use. The program of a warpgroup
+// without rows is what waits and arrives in the finished one.
 void run_passes(Pipeline& p, const Target& target, const Schedule& schedule) {
   const LayoutRule rule(p.kernel_);
   p.run("assign_layouts", [&](const ir::Kernel& k) { return assign_layouts(k, rule); });

@@ -92,8 +92,8 @@ std::vector<TileCandidate> tile_candidates(int head_dim, int value_dim, const Ta
 }
 
 AttentionCosts attention_costs(int head_dim, int value_dim, const Target&) {
-  // Fitted to the times of the standard suite, all rows at once (tests/perf/README.md). A step's cycles grow with what
-  // its products contract and make; those before its first key do not.
+  // Fitted to the times of the standard suite, all rows at once, which tests/library/bench/plans_test.cpp holds them
+  // against. A step's cycles grow with what its products contract and make; those before its first key do not.
   constexpr double kWideStep = 1257.0 / 256, kNarrowStep = 820, kStepStart = 156;
   AttentionCosts costs;
   costs.processors = 132, costs.launch_seconds = 3e-6, costs.bytes_per_second = 4.3e12;

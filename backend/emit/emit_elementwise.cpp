@@ -14,6 +14,7 @@
 #include <tessera/backend/emit/ops.h>
 #include <tessera/backend/emit/placement.h>
 #include <tessera/backend/emit/position_bits.h>
+#include <tessera/dsl/ir/fold.h>
 
 namespace tessera::backend {
 
@@ -117,16 +118,6 @@ Bound compare_positions(Emitter& e, OpCode code, const Type& type, const std::ve
   return result;
 }
 
-OpCode mirrored(OpCode relation) {
-  switch (relation) {
-    case OpCode::lt: return OpCode::gt;
-    case OpCode::le: return OpCode::ge;
-    case OpCode::gt: return OpCode::lt;
-    case OpCode::ge: return OpCode::le;
-    default: throw InternalError("no order: " + std::string(ir::info(relation).name));
-  }
-}
-
 // |x| <= c is x <= c and x >= -c, and its contrary their contrary: words, where positions leave no overflow to think
 // of.
 void add_magnitude_bits(Emitter& e, OpCode code, const Type& type, const std::vector<Operand>& in, Bound& result) {
@@ -142,7 +133,7 @@ void add_magnitude_bits(Emitter& e, OpCode code, const Type& type, const std::ve
     from_below.push_back({below(a.base, c.base), a.offset + c.offset});
   }
   const std::vector<Bit> high = compare_bits(e, code, from_above, type),
-                         low = compare_bits(e, mirrored(code), from_below, type);
+                         low = compare_bits(e, ir::mirrored(code), from_below, type);
   if (high.empty() || low.empty()) return;
   const Values none;
   std::vector<int> same(high.size());

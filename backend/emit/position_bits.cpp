@@ -138,8 +138,8 @@ bool compare_row(Emitter& e, Comparison is, const std::vector<Affine>& differenc
   if (std::any_of(group.begin(), group.end(), [&](int r) { return difference(r).base != base; })) return false;
   // offset + base < 0 asks for the offsets below -base; where they descend, -offset > base for those above base.
   const auto offset = [&](std::size_t i) { return difference(group[i]).offset; };
-  const bool descending = std::any_of(
-      group.begin(), group.end(), [&](int r) { return differences[static_cast<std::size_t>(r)].offset < offset(0); });
+  const bool descending =
+      std::any_of(group.begin(), group.end(), [&](int r) { return difference(r).offset < offset(0); });
   if (descending) is = {!is.below, !is.including};
   Value* bound = descending ? base : e.b.CreateNSWNeg(base);
   if (is.including) bound = e.b.CreateNSWAdd(bound, e.i32(1));

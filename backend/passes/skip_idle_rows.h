@@ -9,8 +9,7 @@
 //           }
 //
 // A warpgroup without rows takes part in everything that others wait for, barriers and turns, and in nothing else: the
-// tensor cores and the exponentials are the others' then. 4096 tokens are 21 tiles of 192 rows and one of 64: a
-// twentieth of such a head's work was spent on nothing.
+// tensor cores and the exponentials are the others' then. 4096 tokens are 21 tiles of 192 rows and one of 64.
 //
 // Rows begin where the program's stores do, which need not be where its number says: lists are taken longest first. For
 // roles of three warpgroups, whose tiles are seldom whole and whose registers suffice: two of 240 registers a thread

@@ -136,4 +136,14 @@ std::optional<double> fold(OpCode code, DType operand, DType result, std::span<c
   return shortest(code == OpCode::cast ? result : operand, *value);
 }
 
+OpCode mirrored(OpCode code) {
+  switch (code) {
+    case OpCode::lt: return OpCode::gt;
+    case OpCode::le: return OpCode::ge;
+    case OpCode::gt: return OpCode::lt;
+    case OpCode::ge: return OpCode::le;
+    default: return code;
+  }
+}
+
 }  // namespace tessera::ir

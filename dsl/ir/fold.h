@@ -29,4 +29,7 @@ double evaluate(OpCode code, DType operand, DType result, double a, double b = 0
 // that are not elementwise.
 std::optional<double> fold(OpCode code, DType operand, DType result, std::span<const double> operands);
 
+// The comparison with its sides exchanged; `code` itself for what is no ordering.
+OpCode mirrored(OpCode code);
+
 }  // namespace tessera::ir

@@ -45,17 +45,6 @@ bool is_commutative(OpCode code, DType dtype) {
   }
 }
 
-// The comparison with its sides exchanged; `code` itself for what is no ordering.
-OpCode mirrored(OpCode code) {
-  switch (code) {
-    case OpCode::lt: return OpCode::gt;
-    case OpCode::le: return OpCode::ge;
-    case OpCode::gt: return OpCode::lt;
-    case OpCode::ge: return OpCode::le;
-    default: return code;
-  }
-}
-
 std::vector<Value> narrow(Emitter& out, const std::vector<Value>& operands) {
   std::vector<Value> narrowed = operands;
   for (Value& v : narrowed) {
@@ -250,9 +239,10 @@ std::optional<Value> simplify_elementwise(Emitter& out, Op& op, const Type& type
   if (std::optional<Value> value = narrow_operands(out, op, type)) return value;
   OpKind kind = info(op.code).kind;
   bool binary = kind == OpKind::binary || kind == OpKind::compare;
-  if (binary && out.number(op.operands[0]) && (is_commutative(op.code, type.dtype) || mirrored(op.code) != op.code)) {
+  if (binary && out.number(op.operands[0]) &&
+      (is_commutative(op.code, type.dtype) || ir::mirrored(op.code) != op.code)) {
     std::swap(op.operands[0], op.operands[1]);
-    op.code = mirrored(op.code);
+    op.code = ir::mirrored(op.code);
   }
   if (kind == OpKind::compare) return simplify_compare(out, op, type);
   if (op.code == OpCode::select) return simplify_select(out, op, type);

@@ -114,8 +114,11 @@ ir::Kernel band() {
 })");
 }
 
-ir::Kernel interval(bool both_ends, const std::string& code) {
-  return placed(R"(kernel interval placed grid(Query:64) threads 128 {
+namespace {
+
+// o = 1 where a predicate of query %3 and key %4, which `body` computes, holds: its last value is `holds`.
+ir::Kernel chosen(const std::string& body, const std::string& holds) {
+  return placed(R"(kernel chosen placed grid(Query:64) threads 128 {
   param o: out f32[Query, Key]
   layout #0 {reg 2*Query:8 | lane 4 8*Query:1 | warp 4*Query:16}
   layout #1 {reg 2*Key:1 2*Query:8 16*Key:8 | lane 4*Key:2 8*Query:1 | warp 4*Query:16}
@@ -125,36 +128,33 @@ ir::Kernel interval(bool both_ends, const std::string& code) {
   %2 = iota Query : i32[Query:64] #0
   %3 = add %2, %1 : i32[Query:64] #0
   %4 = iota Key : i32[Key:128] #2
-  %5 = $code %4, %3 : i1[Query:64, Key:128] #1
-  %6 = add %3, 100 : i32[Query:64] #0
+)" + body + "  %10 = select " +
+                holds +
+                R"(, 1, 0 : f32[Query:64, Key:128] #1
+  store o(%1, 0), %10
+})");
+}
+
+}  // namespace
+
+ir::Kernel interval(bool both_ends, const std::string& code) {
+  const std::string one = "  %5 = " + code + " %4, %3 : i1[Query:64, Key:128] #1\n";
+  if (!both_ends) return chosen(one, "%5");
+  return chosen(one + R"(  %6 = add %3, 100 : i32[Query:64] #0
   %7 = gt %6, %4 : i1[Query:64, Key:128] #1
-  %8 = logical_$join %5, %7 : i1[Query:64, Key:128] #1
-  %9 = select %$mask, 1, 0 : f32[Query:64, Key:128] #1
-  store o(%1, 0), %9
-})",
-                {{"code", code}, {"join", code == "ge" ? "and" : "or"}, {"mask", both_ends ? "8" : "5"}});
+  %8 = logical_)" + (code == "ge" ? "and" : "or") +
+                    " %5, %7 : i1[Query:64, Key:128] #1\n",
+                "%8");
 }
 
 ir::Kernel near(const std::string& code) {
-  return placed(R"(kernel near placed grid(Query:64) threads 128 {
-  param o: out f32[Query, Key]
-  layout #0 {reg 2*Query:8 | lane 4 8*Query:1 | warp 4*Query:16}
-  layout #1 {reg 2*Key:1 2*Query:8 16*Key:8 | lane 4*Key:2 8*Query:1 | warp 4*Query:16}
-  layout #2 {reg 2*Key:1 16*Key:8 | lane 4*Key:2 8 | warp 4}
-  %0 = program_id Query : i32
-  %1 = mul %0, 64 : i32
-  %2 = iota Query : i32[Query:64] #0
-  %3 = add %2, %1 : i32[Query:64] #0
-  %4 = iota Key : i32[Key:128] #2
-  %5 = sub %3, %4 : i32[Query:64, Key:128] #1
+  return chosen(R"(  %5 = sub %3, %4 : i32[Query:64, Key:128] #1
   %6 = abs %5 : i32[Query:64, Key:128] #1
-  %7 = $code %6, 100 : i1[Query:64, Key:128] #1
+  %7 = )" + code + R"( %6, 100 : i1[Query:64, Key:128] #1
   %8 = lt %4, 4 : i1[Key:128] #2
   %9 = logical_or %7, %8 : i1[Query:64, Key:128] #1
-  %10 = select %9, 1, 0 : f32[Query:64, Key:128] #1
-  store o(%1, 0), %10
-})",
-                {{"code", code}});
+)",
+                "%9");
 }
 
 ir::Kernel matmul(bool transposed) {

@@ -28,7 +28,7 @@ ir::Kernel row_statistics(int warps_on_columns);
 // o = 1 where query >= key and query - key < width, else 0: positions and masks, in the accumulator's layout.
 ir::Kernel band();
 
-// o = 1 where `key code query`, with both ends where besides (or instead, unless `code` is ge) query + 100 > key.
+// o = 1 where `key code query`; with both ends also query + 100 > key, which has to hold too where `code` is ge.
 ir::Kernel interval(bool both_ends, const std::string& code = "ge");
 
 // o = 1 where |query - key| `code` 100 or key < 4.
