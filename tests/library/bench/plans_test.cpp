@@ -54,17 +54,20 @@ TEST_CASE("the standard suite takes what it is predicted to take") {
   CHECK(beyond == std::vector<std::string>{"docs_causal_n16k_d128"});
 }
 
-TEST_CASE("plans of spans hold no list and are made as fast at any length") {
+TEST_CASE("plans of spans hold no list at any length") {
+  int longest = 0;
   for (const Workload& workload : suite("lengths")) {
     CAPTURE(workload.name);
-    const bool spans =
-        workload.mask.kind != "strided" && workload.mask.kind != "dilated" && workload.mask.kind != "blocks";
-    if (!spans) continue;  // their lists grow with their length
+    const std::string& kind = workload.mask.kind;
+    if (kind == "blocks") continue;                                                     // listed
+    if (workload.tokens > 16384 && (kind == "strided" || kind == "dilated")) continue;  // searched for up to seconds
     const PlanRow row = plan_of(workload);
     CHECK(row.list_bytes == 0);
-    CHECK(row.plan_ms < (test::kSanitized ? 3000 : 300));  // 10 ms where nothing else runs
+    CHECK(row.plan_ms < (test::kSanitized ? 3000 : 300));  // up to 40 on an idle machine
     CHECK(row.predicted_ms > 0);
+    longest += workload.tokens == 1 << 20;
   }
+  CHECK(longest == 6);
 }
 
 TEST_CASE("rows of plans as text and as JSON") {
